@@ -1,0 +1,42 @@
+"""Hidden-information card games as pure JAX functions.
+
+>>> import jax, jaxgames
+>>> env = jaxgames.make("skullking", num_players=4)
+>>> state = env.init(jax.random.key(0))
+"""
+
+import dataclasses
+import importlib
+
+from jaxgames.checked import checked
+from jaxgames.env import Env, State, pick
+
+__version__ = "0.1.0"
+__all__ = ["Env", "State", "__version__", "checked", "games", "make", "pick"]
+
+# Modules are imported on use, so that one game never pays for the others.
+_GAMES = {
+    "magictrick": "jaxgames.magictrick.env:MagicTrickEnv",
+    "saboteur": "jaxgames.saboteur.env:SaboteurEnv",
+    "schafkopf": "jaxgames.schafkopf.env:SchafkopfEnv",
+    "skullking": "jaxgames.skullking.env:SkullKingEnv",
+    "skyjo": "jaxgames.skyjo.env:SkyjoEnv",
+}
+
+
+def games() -> tuple[str, ...]:
+    """The names that `make` knows, in alphabetical order."""
+    return tuple(_GAMES)
+
+
+def make(game: str, **options) -> Env:
+    """The environment of one game. A bad name or option is a ValueError that says what is allowed."""
+    if game not in _GAMES:
+        raise ValueError(f"jaxgames: unknown game {game!r}; the games are {', '.join(games())}")
+    module, name = _GAMES[game].split(":")
+    cls = getattr(importlib.import_module(module), name)
+    known = [field.name for field in dataclasses.fields(cls)]
+    for option, value in options.items():
+        if option not in known:
+            raise ValueError(f"{game}: unknown option {option!r} (given {value!r}); options are {', '.join(known)}")
+    return cls(**options)

@@ -1,0 +1,8 @@
+"""Before jax starts: compile fast rather than well. The suite compiles far more than it computes."""
+
+import os
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + (
+    " --xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+)

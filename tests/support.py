@@ -1,0 +1,174 @@
+"""What the tests of all games share: recorded games, replaying them, and batches of random play."""
+
+import dataclasses
+import functools
+import gzip
+import json
+import pathlib
+import re
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.experimental import checkify
+
+import jaxgames
+from jaxgames.cards import choose
+
+ROOT = pathlib.Path(__file__).parent.parent
+
+
+def vectors(game):
+    """The recorded games of tests/data, a list of dicts."""
+    with gzip.open(ROOT / "tests" / "data" / f"{game}.jsonl.gz", "rt") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def rule_numbers(game):
+    """Every numbered rule of the rules page, as text: {'SK-1', ...}."""
+    page = (ROOT / "docs" / "rules" / f"{game}.md").read_text()
+    return set(re.findall(r"\b(?:SK|SJ|SB|SC|MT)-\d+\b", page))
+
+
+def cited_rules(path):
+    """Every rule number that a test file cites."""
+    return set(re.findall(r"\b(?:SK|SJ|SB|SC|MT)-\d+\b", pathlib.Path(path).read_text()))
+
+
+@dataclasses.dataclass
+class Replay:
+    """A recorded game played again: everything before each step, and the state after the last."""
+
+    env: jaxgames.Env
+    states: object  # the state before each step, then the last one: [step + 1, ...]
+    masks: np.ndarray  # bool[step + 1, action]
+    rewards: np.ndarray  # float32[step + 1, seat], paid by the step that led here (row 0: zeros)
+
+    def state(self, i):
+        return jax.tree.map(lambda leaf: leaf[i], self.states)
+
+
+def replay(record, keep_states=True):
+    """Play a recorded game from its deal through `init` and `step`. One compilation for each set of options."""
+    env = jaxgames.make(record["game"], **record["config"])
+    actions = [action for _, _, action in record["steps"]]
+    length = max(64, 1 << (len(actions) - 1).bit_length())  # few lengths, few compilations
+    padded = np.zeros(length, np.int32)
+    padded[: len(actions)] = actions
+    first = env.init(jax.random.key(0), deal=record["deal"])
+    states, masks = _play(env, keep_states, first, padded)
+    cut = len(actions) + 1
+    states = jax.tree.map(lambda leaf: np.asarray(leaf)[:cut], states)
+    rewards = states.rewards if keep_states else np.asarray(states)[:cut]
+    return Replay(env=env, states=states, masks=np.asarray(masks)[:cut], rewards=rewards)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _play(env, keep_states, first, actions):
+    def turn(state, action):
+        following = env.step(state, action)
+        kept = following if keep_states else following.rewards
+        return following, (kept, env.legal_action_mask(following))
+
+    _, (after, masks) = jax.lax.scan(turn, first, actions)
+    start = first if keep_states else first.rewards
+    states = jax.tree.map(lambda one, many: jnp.concatenate([one[None], many]), start, after)
+    return states, jnp.concatenate([env.legal_action_mask(first)[None], masks])
+
+
+def assert_steps_match(record, played):
+    """Seats, legal actions and rewards of every step are the recorded ones; the game ends when the record ends."""
+    paid = np.zeros((len(record["steps"]), played.env.num_players), np.float32)
+    for index, amounts in record["rewards"]:
+        paid[index] = amounts
+    for i, (seat, legal, _) in enumerate(record["steps"]):
+        where = f"{record['game']} {record['config']} step {i}"
+        assert int(played.states.current_player[i]) == seat, where
+        assert not played.states.terminated[i], where
+        assert np.flatnonzero(played.masks[i]).tolist() == legal, where
+    np.testing.assert_allclose(played.rewards[1:], paid, atol=1e-5, err_msg=str(record["config"]))
+
+
+def assert_observations_match(record, played, atol=1e-5):
+    """Every recorded observation, of any seat and version, equals ours."""
+    for version in sorted({row[2] for row in record["obs"]}):
+        rows = [row for row in record["obs"] if row[2] == version]
+        index = np.array([row[0] for row in rows])
+        seats = np.array([row[1] for row in rows])
+        chosen = jax.tree.map(lambda leaf, index=index: leaf[index], played.states)
+        ours = np.asarray(_observe_many(played.env, version, chosen, seats))
+        theirs = np.zeros_like(ours)
+        for row, (_, _, _, entries) in zip(theirs, rows, strict=True):
+            for position, value in entries:
+                row[position] = value
+        np.testing.assert_allclose(ours, theirs, atol=atol, err_msg=f"{record['config']} {version}")
+
+
+def _observe_many(env, version, states, seats):
+    """Observations of many (state, seat) pairs, in chunks of one size so that one compilation serves them all."""
+    chunk, count = 64, len(seats)
+    out = []
+    for start in range(0, count, chunk):
+        take = np.minimum(np.arange(start, start + chunk), count - 1)
+        part = jax.tree.map(lambda leaf, take=take: leaf[take], states)
+        out.append(np.asarray(_observe_chunk(env, version, part, seats[take]))[: count - start])
+    return np.concatenate(out)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _observe_chunk(env, version, states, seats):
+    return jax.vmap(lambda state, seat: _flat(env.observe(state, seat, version)))(states, seats)
+
+
+def _flat(observation):
+    return jnp.concatenate([leaf.ravel() for leaf in jax.tree.leaves(observation)])
+
+
+def checked_random_play(env, key, num_envs, num_steps, weigh=None, invariant=None):
+    """Random legal play of a batch under index checks, restarting ended games.
+
+    `weigh(state, mask) -> mask` may narrow the choice, to make rare events common. `invariant(state) -> bool` is
+    checked on every state. Returns (error, states at the end, number of games finished, every invariant held).
+    """
+
+    def game(key):
+        init_key, play_key = jax.random.split(key)
+
+        def turn(carry, key):
+            state, finished, sound = carry
+            act_key, deal_key = jax.random.split(key)
+            mask = env.legal_action_mask(state)
+            mask = mask if weigh is None else weigh(state, mask)
+            state = env.step(state, choose(mask, jax.random.bits(act_key, (), jnp.uint32)))
+            sound &= env.legal_action_mask(state).any()
+            sound &= True if invariant is None else invariant(state)
+            finished += state.done
+            state = jaxgames.pick(state.done, env.init(deal_key), state)
+            return (state, finished, sound), None
+
+        start = (env.init(init_key), jnp.int32(0), jnp.bool_(True))
+        return jax.lax.scan(turn, start, jax.random.split(play_key, num_steps))[0]
+
+    play = jax.jit(jax.vmap(checkify.checkify(game, errors=checkify.index_checks)))
+    error, (states, finished, sound) = play(jax.random.split(key, num_envs))
+    return error, states, int(finished.sum()), bool(sound.all())
+
+
+@functools.partial(jax.jit, static_argnums=(0, 2, 3))
+def random_states(env, key, num_envs, num_steps):
+    """States of random play after 0..num_steps-1 steps, a different number in each game: [env, ...]."""
+
+    def game(key, stop):
+        init_key, play_key = jax.random.split(key)
+
+        def turn(state, x):
+            i, word = x
+            following = env.step(state, choose(env.legal_action_mask(state), word))
+            # A finished game is of no use here: stay just before the end.
+            return jaxgames.pick((i < stop) & ~following.done, following, state), None
+
+        words = jax.random.bits(play_key, (num_steps,), jnp.uint32)
+        return jax.lax.scan(turn, env.init(init_key), (jnp.arange(num_steps), words))[0]
+
+    stops = jnp.arange(num_envs) * num_steps // num_envs
+    return jax.vmap(game)(jax.random.split(key, num_envs), stops)

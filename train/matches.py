@@ -1,0 +1,100 @@
+"""Whole games between agents, batched: the ground under every table of results.
+
+Every agent sits in every seat of the same deals, so that neither the cards nor the seat decide a comparison.
+"""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames import Env, pick
+
+
+class Played(NamedTuple):
+    """Finished games: [deal, rotation, ...]."""
+
+    states: Any  # the last state of each game
+    returns: np.ndarray  # float32[deal, rotation, seat], the sum of all rewards
+    lineup: np.ndarray  # int[rotation, seat], which agent sat where
+    log: Any  # what `watch` collected: [deal, rotation, ...]
+
+
+def rotations(lineup: Sequence[int]) -> np.ndarray:
+    """Every cyclic shift of a table of agents, int[rotation, seat]: each agent visits each seat."""
+    return np.stack([np.roll(lineup, shift) for shift in range(len(lineup))])
+
+
+def play(
+    env: Env,
+    agents: Sequence[Callable],
+    lineup: np.ndarray,
+    key: chex.PRNGKey,
+    num_deals: int,
+    batch: int = 256,
+    watch: tuple[Any, Callable] | None = None,
+) -> Played:
+    """Play `num_deals` deals once with each row of `lineup` (int[rotation, seat], indices into `agents`).
+
+    Deals come from their own stream of keys, so they are the same whoever plays. `watch = (start, update)` collects
+    along each game: `log = update(log, before, action, after)`, frozen once the game is over.
+    """
+    lineup = np.atleast_2d(np.asarray(lineup, np.int32))
+    deal_key, act_key = jax.random.split(key)
+    deal_keys = jax.random.split(deal_key, num_deals)
+    run = jax.jit(functools.partial(_play_batch, env, tuple(agents), watch))
+    parts = []
+    for start in range(0, num_deals, batch):
+        chunk = deal_keys[jnp.minimum(jnp.arange(start, start + batch), num_deals - 1)]
+        part = run(chunk, jnp.asarray(lineup), jax.random.fold_in(act_key, start))
+        parts.append(jax.tree.map(np.asarray, part))
+    states, returns, log = jax.tree.map(lambda *leaves: np.concatenate(leaves)[:num_deals], *parts)
+    return Played(states=states, returns=returns, lineup=lineup, log=log)
+
+
+def _play_batch(env, agents, watch, deal_keys, lineup, key):
+    """All games of one batch, [deal, rotation]; they run until the last one is over."""
+    rotation_count = lineup.shape[0]
+    dealt = jax.vmap(env.init)(deal_keys)
+    states = jax.tree.map(lambda leaf: jnp.repeat(leaf, rotation_count, axis=0), dealt)
+    table = jnp.tile(lineup, (deal_keys.shape[0], 1))
+    num_games = table.shape[0]
+    start, update = watch if watch is not None else ((), lambda log, *_: log)
+    log = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (num_games, *jnp.shape(leaf))), start)
+
+    def turn(carry):
+        states, returns, log, key = carry
+        key, *agent_keys = jax.random.split(key, 1 + len(agents))
+        choices = jnp.stack(
+            [
+                jax.vmap(agent)(jax.random.split(agent_key, num_games), states, states.current_player)
+                for agent, agent_key in zip(agents, agent_keys, strict=True)
+            ],
+            axis=-1,
+        )
+        mover = jnp.take_along_axis(table, states.current_player[:, None].astype(jnp.int32), axis=-1)
+        actions = jnp.take_along_axis(choices.astype(jnp.int32), mover, axis=-1)[:, 0]
+        after = jax.vmap(env.step)(states, actions)
+        log = jax.vmap(pick)(states.done, log, jax.vmap(update)(log, states, actions, after))
+        return after, returns + after.rewards, log, key
+
+    carry = (states, jnp.zeros((num_games, env.num_players), jnp.float32), log, key)
+    states, returns, log, _ = jax.lax.while_loop(lambda carry: ~carry[0].done.all(), turn, carry)
+    return jax.tree.map(lambda leaf: leaf.reshape(-1, rotation_count, *leaf.shape[1:]), (states, returns, log))
+
+
+def mean_and_error(by_deal: np.ndarray) -> tuple[float, float]:
+    """Mean and standard error over independent deals; average over rotations first, they share their cards."""
+    values = np.asarray(by_deal, np.float64)
+    return float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
+
+
+def win_shares(scores: np.ndarray, lowest: bool = False) -> np.ndarray:
+    """Each seat's share of the win, ties split: float[..., seat]."""
+    scores = -np.asarray(scores, np.float64) if lowest else np.asarray(scores, np.float64)
+    best = scores == scores.max(axis=-1, keepdims=True)
+    return best / best.sum(axis=-1, keepdims=True)
