@@ -1,0 +1,247 @@
+"""Other deals that a player cannot tell from the true one (SC-50..53).
+
+What the history says about a hidden hand speaks of groups of cards that are alike: the low cards of a suit, its ace,
+its Ober, the Unters. So the legal deals can be counted group by group: `ways[a, b]` is the number of ways to deal the
+groups so far that give `a` cards to the next seat and `b` to the one after it (the third takes the rest). Drawing the
+shares of the groups backwards through these counts, and the cards of a share at random, gives every legal deal the
+same chance, in a fixed amount of work and without a retry.
+"""
+
+import math
+from typing import NamedTuple
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames.cards import shuffle
+from jaxgames.schafkopf.cards import (
+    ACES,
+    CALLED_ACE,
+    CALLED_CARDS,
+    CALLED_SUIT,
+    HAND_SIZE,
+    LOW,
+    NO_SEAT,
+    NUM_CARDS,
+    NUM_SEATS,
+    NUM_TRICKS,
+    OBER,
+    RANKS,
+    SAUSPIEL,
+    SUITS,
+    UNTER,
+    WENZ,
+    bit,
+    of_contract,
+    size,
+    union,
+    unpack,
+)
+from jaxgames.schafkopf.rules import class_of
+from jaxgames.schafkopf.state import State, gone, hand, player_of_turn, seats
+
+NUM_HIDDEN = NUM_SEATS - 1
+
+# The groups: low cards by suit, aces by suit, Obers by suit (plain cards of their suit in Wenz), the Unters.
+GROUPS = np.concatenate([LOW, ACES, SUITS & RANKS[OBER], RANKS[UNTER : UNTER + 1]])  # uint32[group]
+NUM_GROUPS = len(GROUPS)
+FIRST_LOW, FIRST_ACE = 0, 4
+GROUP_OF = np.array([[g for g in range(NUM_GROUPS) if int(GROUPS[g]) >> card & 1] for card in range(NUM_CARDS)]).ravel()
+MOST = 5  # cards in a group
+
+# SHARES[size, i, j]: ways to choose i and j of `size` cards, the rest going to the third seat.
+SHARES = np.array(
+    [
+        [[math.comb(n, i) * math.comb(n - i, j) if i + j <= n else 0 for j in range(MOST + 1)] for i in range(MOST + 1)]
+        for n in range(MOST + 1)
+    ],
+    np.float32,
+)
+
+
+class Evidence(NamedTuple):
+    """What the history says about the hidden hands; hidden seats in turn order after the player."""
+
+    unseen: chex.Array  # uint32[]                 cards that the player cannot place
+    needs: chex.Array  # int32[hidden]            how many of them each seat holds
+    barred: chex.Array  # uint32[hidden]           cards that the seat cannot hold
+    least: chex.Array  # int32[hidden, suit]      low cards of the suit that the seat must hold
+    least_as_owner: chex.Array  # int32[hidden]            ... of the called suit, if it was dealt the called ace
+    is_owner: chex.Array  # bool[hidden]             the seat has shown the called ace
+    ran_if_owner: chex.Array  # bool[hidden]             it has led a called card
+
+
+def legal_world(key: chex.PRNGKey, state: State, player: chex.Array) -> State:
+    """A uniformly drawn legal deal (SC-52)."""
+    share_key, card_key = jax.random.split(key)
+    evidence = gather_evidence(state, player)
+    shares = draw_shares(share_key, state.contract, evidence)
+    return deal_unseen(card_key, state, player, evidence, jnp.asarray(GROUP_OF), shares)
+
+
+def any_world(key: chex.PRNGKey, state: State, player: chex.Array) -> State:
+    """A uniformly drawn deal with the right number of cards in each hand and no other care."""
+    evidence = gather_evidence(state, player)
+    one_group = jnp.zeros(NUM_CARDS, jnp.int32)
+    return deal_unseen(key, state, player, evidence, one_group, evidence.needs[None, :2])
+
+
+def gather_evidence(state: State, player: chex.Array) -> Evidence:
+    """SC-51 and the list D1..D6 of SC-52, from public facts and the player's own hand."""
+    hidden = (player + 1 + jnp.arange(NUM_HIDDEN, dtype=jnp.int8)) % NUM_SEATS
+    shown = (state.dealt & gone(state))[hidden]  # uint32[hidden]  what each seat has played
+    unseen = ~(gone(state) | hand(state, player))
+    ace = of_contract(CALLED_ACE, state.contract)
+    called_cards = of_contract(CALLED_CARDS, state.contract)
+
+    cards = bit(state.played)  # uint32[trick, order]
+    led_class = class_of(state.played[:, 0], state.contract)[:, None]
+    lies = state.played >= 0
+    by_seat = lies & (player_of_turn(state) == hidden[:, None, None])  # bool[hidden, trick, order]
+
+    # D2: who failed to follow a class has none of it.
+    fails = by_seat & ((cards & led_class) == 0)
+    void = jax.lax.reduce_or(jnp.where(fails, led_class, jnp.uint32(0)), axes=(1, 2))
+
+    # D3: who called an ace did not hold it, but a plain card of its suit.
+    bids = state.bids[hidden]
+    calls = jnp.where((bids >= SAUSPIEL) & (bids < WENZ), bids, 0)
+    called_aces = of_contract(CALLED_ACE, calls)
+    has_called_suit = of_contract(CALLED_SUIT, calls)[:, None] == jnp.arange(4)  # bool[hidden, suit]
+    has_shown_low = (shown[:, None] & jnp.asarray(LOW)) != 0
+    least = (has_called_suit & ~has_shown_low).astype(jnp.int32)
+
+    # D4: contra comes from the opponents of the ace, retour from the declarer or its owner.
+    retour_by_partner = (state.retour != NO_SEAT) & (state.retour != state.declarer)
+    is_opponent = (hidden == state.contra) | (retour_by_partner & (hidden != state.retour))
+
+    # D5: who followed a search with another card does not hold the ace, unless he had run away by then.
+    is_called = (cards & called_cards) != 0
+    tricks = jnp.arange(NUM_TRICKS)
+    runs = by_seat[:, :, 0] & is_called[:, 0]  # bool[hidden, trick]
+    first_run = jnp.where(runs, tricks, NUM_TRICKS).min(axis=1)[:, None]  # NUM_TRICKS: never
+    follows_search = by_seat[:, :, 1:] & is_called[:, 1:] & is_called[:, :1]
+    lacks_ace = (follows_search.any(axis=2) & (tricks < first_run)).any(axis=1)
+
+    # D6: who ran away had three called cards: the one led, those played later, those still held.
+    ace_trick = jnp.where((cards & ace).any(axis=1), tricks, NUM_TRICKS).min()
+    has_run = (first_run < ace_trick)[:, 0]
+    since = (by_seat & is_called).sum(axis=2) * (tricks >= first_run)
+    least_as_owner = jnp.where(has_run, jnp.maximum(3 - since.sum(axis=1), 0), 0)
+
+    return Evidence(
+        unseen=unseen,
+        needs=HAND_SIZE - size(shown),
+        barred=void | called_aces | jnp.where(is_opponent | lacks_ace, ace, jnp.uint32(0)),
+        least=least,
+        least_as_owner=least_as_owner,
+        is_owner=(shown & ace) != 0,
+        ran_if_owner=has_run,
+    )
+
+
+def draw_shares(key: chex.PRNGKey, contract: chex.Array, evidence: Evidence) -> chex.Array:
+    """int32[group, 2]: how many unseen cards of each group go to the first and to the second hidden seat."""
+    called_key, rest_key = jax.random.split(key)
+    sizes = size(evidence.unseen & jnp.asarray(GROUPS))  # int32[group]
+    is_allowed = (evidence.barred[:, None] & jnp.asarray(GROUPS)) == 0  # bool[hidden, group]
+    least = jnp.zeros((NUM_HIDDEN, NUM_GROUPS), jnp.int32).at[:, FIRST_LOW : FIRST_LOW + 4].set(evidence.least)
+    suit = of_contract(CALLED_SUIT, contract)
+    groups = jnp.arange(NUM_GROUPS)
+    is_low, is_ace = ((suit >= 0) & (groups == first + suit) for first in (FIRST_LOW, FIRST_ACE))
+
+    # The called suit waits: how many of its low cards a seat must hold depends on who owns the ace.
+    others = jnp.where(is_low | is_ace, 0, sizes)
+    options = jax.vmap(share_options, in_axes=(0, 1, 1))(others, is_allowed, least)  # [group, i, j]
+    ways, before = jax.lax.scan(lambda ways, option: (_add_group(ways, option), ways), _no_cards_yet(), options)
+
+    # Three cases, one for each owner, if the ace is unseen; else one, in which the owner is known.
+    ace_is_unseen = (sizes * is_ace).sum() > 0
+    owner = jnp.eye(NUM_HIDDEN, dtype=bool)
+    may_own = (is_allowed & is_ace).any(axis=1)
+    is_case = jnp.where(ace_is_unseen, may_own, owner[0])
+    takes_ace = owner & ace_is_unseen  # bool[case, hidden]
+    is_owner = jnp.where(ace_is_unseen, owner, evidence.is_owner)
+    of_low = (is_low[None] * least).sum(axis=1)
+    of_low = jnp.maximum(of_low, jnp.where(is_owner, evidence.least_as_owner, 0))  # int32[case, hidden]
+    low_allowed = ~(~is_allowed & is_low).any(axis=1)
+    low_size = (sizes * is_low).sum()
+    low_options = jax.vmap(share_options, in_axes=(None, None, 0))(low_size, low_allowed, of_low)  # [case, i, j]
+    left = evidence.needs[:2] - takes_ace[:, :2]  # int32[case, 2]
+    weights = low_options * jax.vmap(_ways_before, in_axes=(None, 0))(ways, left)
+    weights = jnp.where(is_case[:, None, None], weights, 0)
+    drawn = jax.random.categorical(called_key, jnp.log(weights).ravel())
+    case, low_share = drawn // (MOST + 1) ** 2, _share(drawn % (MOST + 1) ** 2)
+
+    def draw_group(left, group):
+        key, option, ways = group
+        weights = option * _ways_before(ways, left)
+        share = _share(jax.random.categorical(key, jnp.log(weights).ravel()))
+        return left - share, share
+
+    keys = jax.random.split(rest_key, NUM_GROUPS)
+    start = (left * owner[case][:, None]).sum(axis=0) - low_share
+    shares = jax.lax.scan(draw_group, start, (keys, options, before), reverse=True)[1]
+    ace_share = (takes_ace[:, :2] * owner[case][:, None]).sum(axis=0)
+    return jnp.where(is_low[:, None], low_share, jnp.where(is_ace[:, None], ace_share, shares))
+
+
+def share_options(count: chex.Array, is_allowed: chex.Array, least: chex.Array) -> chex.Array:
+    """float32[i, j]: in how many legal ways `count` like cards go i, j and the rest to the three hidden seats."""
+    first, second = jnp.mgrid[: MOST + 1, : MOST + 1]
+    given = jnp.stack([first, second, count - first - second])  # int32[hidden, i, j]
+    is_legal = (given >= least[:, None, None]) & ((given == 0) | is_allowed[:, None, None])
+    table = jnp.where(jnp.arange(MOST + 1)[:, None, None] == count, jnp.asarray(SHARES), 0).sum(axis=0)
+    return jnp.where(is_legal.all(axis=0), table, 0)
+
+
+def deal_unseen(key, state: State, player, evidence: Evidence, group_of, shares) -> State:
+    """`state` with the unseen cards dealt anew: of each group, `shares` cards at random to the first hidden seats."""
+    is_unseen = unpack(evidence.unseen)
+    place = shuffle(key, NUM_CARDS)
+    is_before = (place[None] < place[:, None]) & (group_of[None] == group_of[:, None]) & is_unseen[None]
+    rank = is_before.sum(axis=1)  # int32[card]  among the unseen cards of its group, in a random order
+    first, second = shares[group_of].T
+    receiver = (rank >= first).astype(jnp.int8) + (rank >= first + second)
+    hidden_seat = (player + 1 + receiver) % NUM_SEATS
+    received = is_unseen & (hidden_seat == seats()[:, None])  # bool[seat, card]
+    kept = jnp.where(seats() == player, state.dealt, state.dealt & gone(state))
+    new_cards = union(jnp.where(received, bit(jnp.arange(NUM_CARDS)), jnp.uint32(0)))
+    # Whether the owner has run away depends on who he is, unless the ace is the player's own or was shown.
+    ace = of_contract(CALLED_ACE, state.contract)
+    takes_ace = (new_cards & ace) != 0
+    hidden = (player + 1 + jnp.arange(NUM_HIDDEN, dtype=jnp.int8)) % NUM_SEATS
+    ran = (takes_ace[hidden] & evidence.ran_if_owner).any()
+    return state.replace(dealt=kept | new_cards, ran_away=jnp.where(takes_ace.any(), ran, state.ran_away))
+
+
+def _no_cards_yet() -> chex.Array:
+    """float32[a, b]: one way to have dealt nothing."""
+    return jnp.zeros((HAND_SIZE + 1, HAND_SIZE + 1), jnp.float32).at[0, 0].set(1)
+
+
+def _add_group(ways: chex.Array, option: chex.Array) -> chex.Array:
+    """float32[a, b]: the ways with one more group."""
+    padded = jnp.pad(ways, ((MOST, 0), (MOST, 0)))
+    side = HAND_SIZE + 1
+    return sum(
+        option[i, j] * padded[MOST - i : MOST - i + side, MOST - j : MOST - j + side]
+        for i in range(MOST + 1)
+        for j in range(MOST + 1 - i)
+    )
+
+
+def _ways_before(ways: chex.Array, left: chex.Array) -> chex.Array:
+    """float32[i, j]: ways[left - (i, j)], zero where a share is larger than what is left."""
+    padded = jnp.pad(ways, ((MOST, 0), (MOST, 0)))
+    # A seat that needs no card cannot take the ace either: the case is empty then, and 0 keeps the index in range.
+    start = jnp.maximum(left, 0)
+    window = jax.lax.dynamic_slice(padded, (start[0], start[1]), (MOST + 1, MOST + 1))
+    return jnp.where((left >= 0).all(), window[::-1, ::-1], 0)
+
+
+def _share(index: chex.Array) -> chex.Array:
+    """int32[2]: (i, j) of a flat index into [i, j]."""
+    return jnp.stack([index // (MOST + 1), index % (MOST + 1)]).astype(jnp.int32)

@@ -1,0 +1,58 @@
+"""A position as text."""
+
+import numpy as np
+
+from jaxgames.schafkopf.cards import CONTRACT_NAMES, NAMES, NO_SEAT, NUM_CARDS, NUM_SEATS, TRUMPS
+from jaxgames.schafkopf.state import BIDDING, CONTRA, FIRST_TRICK, RETOUR, State
+
+STAGE_NAMES = {BIDDING: "bidding", CONTRA: "contra", RETOUR: "retour"}
+
+
+def render(state: State, player: int | None = None) -> str:
+    """Everything on the table, and all hands or only that of `player`."""
+    stage = int(state.stage)
+    title = STAGE_NAMES.get(stage, f"trick {stage - FIRST_TRICK}")
+    lines = [f"Schafkopf, {title}, {_contract(state)}"]
+    for seat in range(NUM_SEATS):
+        marks = ">" if seat == int(state.current_player) and not bool(state.done) else " "
+        shown = player is None or player == seat
+        cards = " ".join(_hand(state, seat)) if shown else f"{len(_hand(state, seat))} cards"
+        lines.append(f"{marks} seat {seat}  {int(state.points[seat]):3d} points  {_said(state, seat):24s}  {cards}")
+    lines += [_trick(state, trick) for trick in range(len(state.leaders)) if int(state.played[trick, 0]) >= 0]
+    if bool(state.done):
+        lines.append("over, paid " + " ".join(f"{amount:+.0f}" for amount in np.asarray(state.rewards)))
+    return "\n".join(lines)
+
+
+def _contract(state: State) -> str:
+    first = f"seat {int(state.leaders[0])} begins"
+    if int(state.declarer) == NO_SEAT:
+        return first
+    doubled = [f"{name} by seat {int(giver)}" for name, giver in _doublings(state) if int(giver) != NO_SEAT]
+    game = f"{CONTRACT_NAMES[int(state.contract)]} of seat {int(state.declarer)}"
+    return ", ".join([first, game, *doubled])
+
+
+def _doublings(state: State):
+    return (("contra", state.contra), ("retour", state.retour))
+
+
+def _said(state: State, seat: int) -> str:
+    bid = int(state.bids[seat])
+    return {-1: "", 0: "passed"}.get(bid, f"bid {CONTRACT_NAMES[bid]}")
+
+
+def _hand(state: State, seat: int) -> list[str]:
+    """The cards in hand: trumps first, then suit by suit, each from the highest."""
+    gone = set(np.asarray(state.played).ravel().tolist())
+    trumps = int(TRUMPS[int(state.contract)])
+    dealt = int(state.dealt[seat])
+    cards = [card for card in range(NUM_CARDS) if dealt >> card & 1 and card not in gone]
+    cards.sort(key=lambda card: (not trumps >> card & 1, -(card % 4), -card))
+    return [NAMES[card] for card in cards]
+
+
+def _trick(state: State, trick: int) -> str:
+    leader = int(state.leaders[trick])
+    cards = [NAMES[card] for card in np.asarray(state.played[trick]).tolist() if card >= 0]
+    return f"  trick {trick}, led by seat {leader}: " + " ".join(cards)
