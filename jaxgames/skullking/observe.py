@@ -1,0 +1,315 @@
+"""What a seat may know, as numbers (section 12): built from that player's knowledge, seats relative to it."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import chex
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames.skullking.cards import (
+    ABILITY_BENDT_1,
+    ABILITY_BENDT_2,
+    ABILITY_HARRY,
+    ABILITY_ROATAN,
+    ABILITY_ROSIE,
+    BENDT,
+    BID_TABLE,
+    BIDDING,
+    ESCAPES,
+    FREE,
+    JADE,
+    KRAKEN,
+    LOOTS,
+    MAX_HAND,
+    MAX_PLAYERS,
+    MAX_SLOTS,
+    MERMAIDS,
+    NO_CARD,
+    NUM_BIDS,
+    NUM_CARDS,
+    NUM_PHASES,
+    PIRATES,
+    SKULL_KING,
+    TIGRESS,
+    WHALE,
+)
+from jaxgames.skullking.rules import cards_dealt, lead_of, table
+from jaxgames.skullking.state import State
+
+if TYPE_CHECKING:
+    from jaxgames.skullking.env import SkullKingEnv
+
+VERSIONS = ("ability", "base", "full")
+TIGRESS_AS_PIRATE, TIGRESS_AS_ESCAPE = NO_CARD + 1, NO_CARD + 2  # rows of CARD_CODE for a declared Tigress
+
+
+def _card_code() -> np.ndarray:
+    """SK-50: float32[card, 7], then rows for NO_CARD and the declared Tigress."""
+    code = np.zeros((NUM_CARDS + 3, 7), np.float32)
+    for card in range(10, 66):
+        code[card, (card - 10) // 14] = 1
+        code[card, 4] = ((card - 10) % 14 + 1) / 14
+    code[list(ESCAPES), 5] = -1
+    code[list(LOOTS), 4:6] = 1, -1
+    code[TIGRESS, 5] = 0.5
+    code[TIGRESS_AS_PIRATE, 5] = 1
+    code[TIGRESS_AS_ESCAPE, 4:6] = 0.5, -1
+    for j, pirate in enumerate(PIRATES, start=1):
+        code[pirate, 4:6] = j / 5, 1
+    code[SKULL_KING, 6], code[KRAKEN, 6], code[WHALE, 6] = 1, 0.5, -0.5
+    code[list(MERMAIDS), 6] = -1
+    return code
+
+
+CARD_CODE = _card_code()
+
+
+def _kinds() -> np.ndarray:
+    """bool[kind, card]: the cards without a number, in the order of the observation."""
+    groups = (ESCAPES, PIRATES, (TIGRESS,), (SKULL_KING,), MERMAIDS, (KRAKEN,), (WHALE,), LOOTS)
+    return np.stack([np.isin(np.arange(NUM_CARDS), group) for group in groups])
+
+
+KINDS = _kinds()
+
+
+class Base(NamedTuple):
+    """SK-51, 190 values."""
+
+    hand: chex.Array  # [11 slots, 7]
+    table: chex.Array  # [relative seats 1..5, 7]
+    seats: chex.Array  # [6 relative seats, (bid, won, total, leads, alliances)]
+    led_suit: chex.Array  # [4]
+    free: chex.Array  # [1]
+    unseen_suits: chex.Array  # [4 suits, (count, highest)]
+    unseen_kinds: chex.Array  # [8]
+    voids: chex.Array  # [relative seats 1..5, 4 suits]
+    progress: chex.Array  # [C, round, tricks left, tricks wanted, seats, cards on the table]
+    hand_worth: chex.Array  # [1]
+
+
+class Ability(NamedTuple):
+    """SK-52: what follows `Base` in the version `ability`, 40 values."""
+
+    phase: chex.Array  # [8]
+    context: chex.Array  # [28]  what the pending ability needs, only for the player to move
+    armed_and_bets: chex.Array  # [4]
+
+
+class Full(NamedTuple):
+    """SK-53: what follows in the version `full`, 902 values."""
+
+    hand_cards: chex.Array  # [card]
+    played: chex.Array  # [6 relative seats, card]
+    table_cards: chex.Array  # [card]
+    unseen: chex.Array  # [card]
+    jade: chex.Array  # [card]
+    discards: chex.Array  # [card]
+    bids: chex.Array  # [6 relative seats, 11]
+    cards: chex.Array  # [10]
+    bets: chex.Array  # [6]
+    harry: chex.Array  # [6]
+
+
+class Known(NamedTuple):
+    """The card sets that one seat knows, each bool[card]."""
+
+    hand: chex.Array
+    played: chex.Array  # bool[seat, card]
+    discards: chex.Array  # its own, once both are chosen
+    jade: chex.Array  # the stock when it used Jade; empty for everybody else
+    unseen: chex.Array  # could be anywhere
+
+
+def observe(env: "SkullKingEnv", state: State, player: chex.Array, version: str) -> chex.Array:
+    """The observation as one float32 vector; all zeros after the end."""
+    fields = [field.astype(jnp.float32).ravel() for part in view(env, state, player, version) for field in part]
+    return jnp.where(state.terminated, 0.0, jnp.concatenate(fields))
+
+
+def view(env: "SkullKingEnv", state: State, player: chex.Array, version: str) -> tuple:
+    """The named parts of an observation: (Base,), (Base, Ability) or (Base, Ability, Full)."""
+    known = knowledge(env, state, player)
+    around = Around(player, env.num_players)
+    parts: tuple = (base_view(env, state, player, known, around),)
+    if version != "base":
+        parts += (ability_view(env, state, player, around),)
+    if version == "full":
+        parts += (full_view(env, state, known, around),)
+    return parts
+
+
+class Around:
+    """Seats as a player sees them: itself first, then clockwise; places beyond the table are zero."""
+
+    def __init__(self, player: chex.Array, num_players: int):
+        relative = jnp.arange(MAX_PLAYERS)
+        self.seats = (player + relative) % num_players
+        self.is_seat = relative < num_players
+
+    def __call__(self, by_seat: chex.Array) -> chex.Array:
+        """[seat, ...] -> [6 relative seats, ...]"""
+        turned = by_seat[self.seats]
+        return jnp.where(self.is_seat.reshape(-1, *[1] * (turned.ndim - 1)), turned, 0)
+
+
+def knowledge(env: "SkullKingEnv", state: State, player: chex.Array) -> Known:
+    """What `player` can tell about each card, from its own hand, the open cards, its discards and Jade's look."""
+    cards = jnp.arange(NUM_CARDS, dtype=jnp.int8)
+    hand = (state.hand[player][:, None] == cards).any(0)
+    played = (state.played[:, :, None] == cards).any(1)
+    discards = (state.discards[:, None] == cards).any(0) & has_discarded(state) & (state.bendt == player)
+    jade = stock_seen_by_jade(env, state) & (state.jade == player)
+    unseen = jnp.asarray(env.in_deck) & ~(hand | played.any(0) | discards | jade)
+    return Known(hand=hand, played=played, discards=discards, jade=jade, unseen=unseen)
+
+
+def has_discarded(state: State) -> chex.Array:
+    """bool[]: has Bendt's user finished? Until then the first choice is still in the hand."""
+    return state.discards[1] != NO_CARD
+
+
+def drew_before_jade(state: State) -> chex.Array:
+    """bool[]: did Bendt take his two cards before Jade looked? (Each pirate wins one trick at most.)"""
+    tricks = jnp.arange(state.played.shape[1])
+    trick_of_bendt = jnp.where((state.played == BENDT).any(0), tricks, 0).max()
+    trick_of_jade = jnp.where((state.played == JADE).any(0), tricks, 0).max()
+    return (state.bendt >= 0) & (trick_of_bendt < trick_of_jade)
+
+
+def stock_seen_by_jade(env: "SkullKingEnv", state: State) -> chex.Array:
+    """SK-24: J, the stock when Jade was used, bool[card] (of no meaning before)."""
+    cards = jnp.arange(NUM_CARDS, dtype=jnp.int8)
+    this_round = (jnp.arange(state.dealt.shape[0]) == state.round)[:, None]
+    dealt = jnp.where(this_round[..., None], state.dealt, NO_CARD).min(0)
+    in_hands = (dealt.reshape(-1, 1) == cards).any(0)
+    top = jnp.where(this_round, state.top, NO_CARD).min(0)
+    drawn = (top[:, None] == cards).any(0) & drew_before_jade(state)
+    return jnp.asarray(env.in_deck) & ~in_hands & ~drawn
+
+
+def base_view(env: "SkullKingEnv", state: State, player: chex.Array, known: Known, around: Around) -> Base:
+    code = jnp.asarray(CARD_CODE)
+    size, hand = cards_dealt(env, state), state.hand[player]
+    lead = lead_of(state)
+    bid, won = state.bids[player], state.won[player]
+    shown = bids_shown(state, around)
+    cards = table(state)
+    unseen_numbered = known.unseen[10:66].reshape(4, 14)
+    highest = jnp.where(unseen_numbered, jnp.arange(1, 15), 0).max(-1)
+    allied = (state.loot_player == player) | (state.loot_winner == player)
+    partner = jnp.where(state.loot_player == player, state.loot_winner, state.loot_player)
+    alliances = (allied[:, None] & (partner[:, None] == jnp.arange(env.num_players))).sum(0)
+    seats = [
+        jnp.where(shown >= 0, shown + 1, 0) / 11,
+        around(state.won) / 10,
+        jnp.clip(around(state.total) / 500, -1, 1),
+        around(jnp.arange(env.num_players) == state.leader),
+        around(alliances) / 2,
+    ]
+    progress = [
+        size / 10,
+        (state.round + 1) / len(env.hand_sizes),
+        (size - state.tricks) / 10,
+        jnp.where(bid >= 0, bid - won, 0) / 10,
+        jnp.float32(env.num_players / 6),
+        (cards != NO_CARD).sum() / 5,
+    ]
+    return Base(
+        hand=code[jnp.pad(hand, (0, MAX_SLOTS - hand.shape[0]), constant_values=NO_CARD)],
+        table=code[around_cards(declared(cards, state), around)[1:]],
+        seats=jnp.stack([column.astype(jnp.float32) for column in seats], axis=-1),
+        led_suit=lead == jnp.arange(1, 5),
+        free=(lead == FREE)[None],
+        unseen_suits=jnp.stack([unseen_numbered.sum(-1), highest], axis=-1) / 14,
+        unseen_kinds=(known.unseen & jnp.asarray(KINDS)).sum(-1) / jnp.asarray(KINDS.sum(-1), jnp.float32),
+        voids=around(state.voids)[1:],
+        progress=jnp.stack([value.astype(jnp.float32) for value in progress]),
+        hand_worth=(jnp.asarray(BID_TABLE)[hand].sum() / jnp.float32(1000))[None],
+    )
+
+
+def ability_view(env: "SkullKingEnv", state: State, player: chex.Array, around: Around) -> Ability:
+    phase, size = state.phase, cards_dealt(env, state)
+    left = (size - state.tricks).astype(jnp.float32)
+    bid, won = state.bids[player].astype(jnp.float32), state.won[player].astype(jnp.float32)
+
+    need = (around(state.bids) - around(state.won)) / jnp.maximum(left, 1)
+    lead_strength = jnp.where(around.is_seat, 0.5 + 0.5 * jnp.clip(need, -1, 1), 0)
+    rosie = jnp.pad(lead_strength, (0, 22))
+
+    top = jnp.where((jnp.arange(state.top.shape[0]) == state.round)[:, None], state.top, NO_CARD).min(0)
+    drawn = jnp.asarray(CARD_CODE)[jnp.stack([top.min(), top.max()])].ravel()
+    is_second = phase == ABILITY_BENDT_2
+    chosen = is_second & (state.hand[player] == state.discards[0]) & (state.hand[player] != NO_CARD)
+    bendt = jnp.concatenate([drawn, is_second[None], jnp.pad(chosen, (0, 13 - chosen.shape[0]))])
+
+    roatan = jnp.pad(jnp.stack([(won - bid) / size, left / size]), (0, 26))
+    harry = jnp.pad(jnp.stack([bid / 10, won / 10, (won - bid) / 10]), (0, 25))
+
+    context = jnp.where(phase == ABILITY_ROSIE, rosie, 0.0)
+    context += jnp.where((phase == ABILITY_BENDT_1) | is_second, bendt, 0.0)
+    context += jnp.where(phase == ABILITY_ROATAN, roatan, 0.0)
+    context += jnp.where(phase == ABILITY_HARRY, harry, 0.0)
+    own_bet = state.bets[player]
+    armed_and_bets = [
+        state.harry == player,
+        own_bet / 20,
+        (state.harry >= 0) & (state.harry != player),
+        (state.bets.sum() - own_bet) / 20,
+    ]
+    return Ability(
+        phase=phase == jnp.arange(NUM_PHASES),
+        context=jnp.where(state.current_player == player, context, 0.0),
+        armed_and_bets=jnp.stack([value.astype(jnp.float32) for value in armed_and_bets]),
+    )
+
+
+def full_view(env: "SkullKingEnv", state: State, known: Known, around: Around) -> Full:
+    on_table = (table(state)[:, None] == jnp.arange(NUM_CARDS)).any(0)
+    located = known.hand | known.played.any(0) | known.discards
+    return Full(
+        hand_cards=known.hand,
+        played=around(known.played),
+        table_cards=on_table,
+        unseen=known.unseen,
+        jade=known.jade & ~located,
+        discards=known.discards,
+        bids=bids_shown(state, around)[:, None] == jnp.arange(NUM_BIDS),
+        cards=cards_dealt(env, state) - 1 == jnp.arange(MAX_HAND),
+        bets=around(state.bets) / 20,
+        harry=around(jnp.arange(env.num_players) == state.harry),
+    )
+
+
+def bids_shown(state: State, around: Around) -> chex.Array:
+    """int[6 relative seats]: bids as the player knows them, -1 if not: others' from the reveal on (SK-7)."""
+    own = jnp.arange(MAX_PLAYERS) == 0
+    return jnp.where(around.is_seat & (own | (state.phase != BIDDING)), state.bids[around.seats], -1)
+
+
+def declared(cards: chex.Array, state: State) -> chex.Array:
+    """Cards on the table as rows of CARD_CODE: the Tigress as what she was declared."""
+    row = jnp.where(state.tigress_is_pirate, TIGRESS_AS_PIRATE, TIGRESS_AS_ESCAPE)
+    return jnp.where(cards == TIGRESS, row, cards.astype(jnp.int32))
+
+
+def around_cards(cards: chex.Array, around: Around) -> chex.Array:
+    """[seat] -> [6 relative seats] with NO_CARD beyond the table."""
+    return jnp.where(around.is_seat, cards[around.seats], NO_CARD)
+
+
+def layout(version: str) -> dict[str, slice]:
+    """Where each named field sits in the flat vector."""
+    sizes = {
+        Base: (77, 35, 30, 4, 1, 8, 8, 20, 6, 1),
+        Ability: (8, 28, 4),
+        Full: (74, 444, 74, 74, 74, 74, 66, 10, 6, 6),
+    }
+    parts = {"base": (Base,), "ability": (Base, Ability), "full": (Base, Ability, Full)}[version]
+    places, start = {}, 0
+    for part in parts:
+        for name, size in zip(part._fields, sizes[part], strict=True):
+            places[name] = slice(start, start + size)
+            start += size
+    return places

@@ -1,0 +1,117 @@
+"""The five reward schemes (section 9) and the price of an illegal action (SK-36)."""
+
+from typing import TYPE_CHECKING
+
+import chex
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames.skullking.cards import (
+    ABILITY_BENDT_2,
+    ABILITY_HARRY,
+    CHANGE,
+    ESCAPES,
+    FIRST_NUMBERED,
+    LAST_NUMBERED,
+    MERMAIDS,
+    NO_CARD,
+    PIRATES,
+    SKULL_KING,
+)
+from jaxgames.skullking.rules import Events, card_of
+from jaxgames.skullking.state import State
+
+if TYPE_CHECKING:
+    from jaxgames.skullking.env import SkullKingEnv
+
+SCHEMES = ("score", "placement", "seed_base", "seed_ability", "seed")
+
+
+def _high_cards() -> np.ndarray:
+    """bool[card + 1]: Skull King, Pirates, Mermaids and every numbered card from 10 up."""
+    high = np.zeros(NO_CARD + 1, bool)
+    high[[SKULL_KING, *MERMAIDS, *PIRATES]] = True
+    numbered = np.arange(FIRST_NUMBERED, LAST_NUMBERED + 1)
+    high[numbered] = (numbered - 10) % 14 + 1 >= 10
+    return high
+
+
+HIGH_CARD = _high_cards()
+
+
+def payment(env: "SkullKingEnv", before: State, action: chex.Array, after: State, events: Events) -> chex.Array:
+    """What the step pays to every seat, float32[seat], under the env's scheme."""
+    scheme = env.reward
+    if scheme == "score":
+        return jnp.where(events.round_done, events.points / jnp.float32(100), 0.0)
+    if scheme == "placement":
+        return jnp.where(after.terminated, placement(after.total), 0.0)
+    if scheme == "seed_base":
+        return trick_and_bid_payment(before, after, events)
+    if scheme == "seed_ability":
+        return ability_payment(before, action, events)
+    return trick_and_bid_payment(before, after, events) + ability_payment(before, action, events)
+
+
+def worst_total(scheme: str, hand_sizes: tuple[int, ...]) -> float:
+    """SK-36: W, what an illegal action costs under the scheme."""
+    rounds = len(hand_sizes)
+    score = sum(10 * size + 20 for size in hand_sizes) / 100
+    worst = {"score": score, "placement": 1.0, "seed_base": rounds, "seed_ability": 0.9 * rounds, "seed": 1.9 * rounds}
+    return float(worst[scheme])
+
+
+def placement(total: chex.Array) -> chex.Array:
+    """1 for the sole first place, -1 for the sole last; equal totals share. float32[seat]"""
+    higher = (total > total[:, None]).sum(-1)
+    equal = (total == total[:, None]).sum(-1) - 1
+    return 1 - 2 * (higher + equal / jnp.float32(2)) / (total.shape[0] - 1)
+
+
+def trick_and_bid_payment(before: State, after: State, events: Events) -> chex.Array:
+    """`seed_base`: tricks that were still wanted, the bid at the end of the round, the win at the end of the game."""
+    seats = jnp.arange(before.won.shape[0])
+    wanted = (seats == events.winner) & (before.won < before.bids)
+    off = jnp.abs(events.won - events.final_bids).astype(jnp.float32)
+    bid = jnp.where(off == 0, 1.0, -jnp.minimum(1.0, 0.25 * off))
+    top = after.total == after.total.max()
+    win = jnp.where(top, 10.0 / top.sum(), 0.0)
+    paid = jnp.where(events.trick_done & wanted, 0.1, 0.0)
+    return paid + jnp.where(events.round_done, bid, 0.0) + jnp.where(after.terminated, win, 0.0)
+
+
+def ability_payment(before: State, action: chex.Array, events: Events) -> chex.Array:
+    """`seed_ability`: how well each pirate's ability was used. float32[seat]"""
+    seats = jnp.arange(before.won.shape[0])
+    mover = seats == before.current_player
+
+    user, chosen = before.rosie_user, before.leader  # Rosie's choice led the trick that just ended
+    chosen_needed = ((seats == chosen) & (before.won < before.bids)).any()
+    led_and_won = events.winner == chosen
+    rosie = jnp.where(
+        chosen == user, jnp.where(led_and_won, 0.2, 0.0), jnp.where(led_and_won & chosen_needed, -0.1, 0.0)
+    )
+    paid = jnp.where(events.trick_done & (seats == user), rosie, 0.0)
+
+    paid += jnp.where((before.phase == ABILITY_BENDT_2) & mover, discard_terms(before, action), 0.0)
+
+    exact = events.won == events.final_bids
+    bet = events.bets / jnp.float32(100)
+    paid += jnp.where(events.round_done, jnp.where(exact, bet, -bet), 0.0)
+
+    was_exact = events.won == before.bids
+    changed = action != CHANGE + 1
+    harry = jnp.where(exact, jnp.where(was_exact, 0.1, 0.3), jnp.where(changed, -0.2, 0.0))
+    return paid + jnp.where((before.phase == ABILITY_HARRY) & mover, harry, 0.0)
+
+
+def discard_terms(before: State, action: chex.Array) -> chex.Array:
+    """What Bendt's two discards are worth, float32[]: throw Escapes when tricks are wanted, high cards when not."""
+    mover = jnp.arange(before.won.shape[0]) == before.current_player
+    wants_tricks = (mover & (before.bids > 0)).any()
+    cards = jnp.stack([before.discards[0], card_of(before, action)])
+    is_escape = (cards >= ESCAPES[0]) & (cards <= ESCAPES[-1])
+    is_high = jnp.asarray(HIGH_CARD)[cards]
+    worth = jnp.where(is_escape & wants_tricks, 0.1, 0.0)
+    worth += jnp.where(is_high, jnp.where(wants_tricks, -0.2, 0.1), 0.0)
+    return worth.sum()

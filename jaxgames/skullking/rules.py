@@ -1,0 +1,421 @@
+"""What may be played, who wins, what follows: the turn of Skull King (SK-4 .. SK-35)."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import chex
+import jax.numpy as jnp
+
+from jaxgames.env import pick
+from jaxgames.skullking.cards import (
+    ABILITY_BENDT_1,
+    ABILITY_BENDT_2,
+    ABILITY_HARRY,
+    ABILITY_JADE,
+    ABILITY_ROATAN,
+    ABILITY_ROSIE,
+    BET,
+    BID,
+    BIDDING,
+    CHANGE,
+    DISCARD,
+    FREE,
+    HARRY,
+    KRAKEN,
+    LEAD,
+    LOOTS,
+    NO_CARD,
+    NUM_BETS,
+    NUM_BIDS,
+    NUM_CHANGES,
+    NUM_DISCARDS,
+    NUM_LEADS,
+    PIRATE_PHASES,
+    PLAY,
+    PLAY_TIGRESS_AS_ESCAPE,
+    PLAY_TIGRESS_AS_PIRATE,
+    PLAYING,
+    ROATAN,
+    ROGER,
+    ROSIE,
+    SKULL_KING,
+    TIGRESS,
+    WHALE,
+    is_escape,
+    is_mermaid,
+    is_pirate,
+    number_of,
+    suit_of,
+)
+from jaxgames.skullking.state import State, with_room_for_draw
+from jaxgames.tricks import play_order, seat_after
+
+if TYPE_CHECKING:
+    from jaxgames.skullking.env import SkullKingEnv
+
+
+class Events(NamedTuple):
+    """What one step brought about: rewards, metrics and labels are read off it."""
+
+    trick_done: chex.Array  # bool[]
+    winner: chex.Array  # int8[]      of that trick, -1 if nobody won it
+    winning_card: chex.Array  # int8[]      NO_CARD if nobody won it
+    round_done: chex.Array  # bool[]      the round was scored
+    final_bids: chex.Array  # int8[seat]  after Harry
+    won: chex.Array  # int8[seat]  tricks, this one included
+    bonus: chex.Array  # int16[seat]
+    bets: chex.Array  # int8[seat]
+    points: chex.Array  # int16[seat] of the round, if it was scored
+
+
+def step(env: "SkullKingEnv", state: State, action: chex.Array) -> tuple[State, Events]:
+    """Apply one legal decision of the current player: the turn, told in order."""
+    phase = state.phase  # read once: no transition may trigger the next
+    size = cards_dealt(env, state)
+
+    state = place_bid(state, action - BID, when=phase == BIDDING)
+    card = card_of(state, action)
+    state = play_card(env, state, card, action == PLAY_TIGRESS_AS_PIRATE, when=phase == PLAYING)
+    state = choose_leader(state, action - LEAD, when=phase == ABILITY_ROSIE)
+    state = discard(state, card, phase)
+    state = place_bet(state, action - BET, when=phase == ABILITY_ROATAN)
+
+    trick_done = (phase == PLAYING) & (table(state) != NO_CARD).all()
+    state, winner, winning_card, asked = take_trick(env, state, size, when=trick_done)
+    state = pass_turn(state, phase, trick_done, asked)
+
+    round_over = (state.tricks == size) & (state.phase == PLAYING)
+    ask_harry = round_over & (state.harry >= 0) & (phase != ABILITY_HARRY)
+    state = state.replace(
+        phase=jnp.where(ask_harry, jnp.int8(ABILITY_HARRY), state.phase),
+        current_player=jnp.where(ask_harry, state.harry, state.current_player),
+    )
+    round_done = round_over & ~ask_harry
+    change = jnp.where(phase == ABILITY_HARRY, action - (CHANGE + 1), 0).astype(jnp.int8)
+    final_bids = bids_after_harry(state, change)
+    points = round_points(env, state, final_bids, size)
+    events = Events(
+        trick_done=trick_done,
+        winner=winner,
+        winning_card=winning_card,
+        round_done=round_done,
+        final_bids=final_bids,
+        won=state.won,
+        bonus=state.bonus,
+        bets=state.bets,
+        points=points,
+    )
+    return close_round(env, state, points, when=round_done), events
+
+
+def legal_actions(env: "SkullKingEnv", state: State) -> chex.Array:
+    """bool[action] for the current player (SK-5). Never empty: every phase has an action in every position."""
+    phase, hand = state.phase, hand_of_player(state)
+    held = hand != NO_CARD
+    playable = playable_cards(env, state, hand) & (phase == PLAYING)
+    by_slot = playable & (hand != TIGRESS)  # SK-13: the Tigress has her own two actions
+    tigress = (playable & (hand == TIGRESS)).any()
+    discardable = held & ((phase == ABILITY_BENDT_1) | ((phase == ABILITY_BENDT_2) & (hand != state.discards[0])))
+    seats = jnp.arange(NUM_LEADS) < env.num_players
+    slots = hand.shape[0]  # one more than can be played: the last is Bendt's
+    return jnp.concatenate(
+        [
+            (jnp.arange(NUM_BIDS) <= cards_dealt(env, state)) & (phase == BIDDING),
+            jnp.pad(by_slot[: slots - 1], (0, 11 - (slots - 1))),
+            jnp.stack([tigress, tigress]),
+            seats & (phase == ABILITY_ROSIE),
+            jnp.pad(discardable, (0, NUM_DISCARDS - slots)),
+            jnp.broadcast_to(phase == ABILITY_ROATAN, (NUM_BETS,)),
+            jnp.broadcast_to(phase == ABILITY_HARRY, (NUM_CHANGES,)),
+            (phase == ABILITY_JADE)[None],
+        ]
+    )
+
+
+def playable_cards(env: "SkullKingEnv", state: State, hand: chex.Array) -> chex.Array:
+    """bool[slot]: what SK-10..12 let this hand play now."""
+    lead = lead_of(state)
+    suit = suit_of(hand)
+    follows = (suit == lead) & (suit > 0)
+    must_follow = follows.any() & (lead != FREE)
+    allowed = follows | (suit == 0)
+    if env.trump_anytime:
+        allowed |= suit == ROGER
+    return (hand != NO_CARD) & (allowed | ~must_follow)
+
+
+def lead_of(state: State) -> chex.Array:
+    """SK-11: the suit to follow (1..4), FREE for a trick without one, 0 while nothing has decided. int8[]"""
+    cards = table(state)
+    order = play_order(state.leader, cards.shape[0])
+    decides = (cards != NO_CARD) & ~is_escape(cards, state.tigress_is_pirate)
+    card = card_played_first(cards, order, decides)
+    suit = suit_of(card)
+    return jnp.where(card == NO_CARD, 0, jnp.where(suit > 0, suit, FREE)).astype(jnp.int8)
+
+
+# What a decision does ------------------------------------------------------------------------------------------------
+
+
+def place_bid(state: State, bid: chex.Array, *, when: chex.Array) -> State:
+    """SK-7: the bid of the current player."""
+    return state.replace(bids=jnp.where(is_mover(state) & when, bid.astype(jnp.int8), state.bids))
+
+
+def play_card(env: "SkullKingEnv", state: State, card: chex.Array, as_pirate: chex.Array, *, when: chex.Array) -> State:
+    """The card goes from the hand to the table; a card off the led suit shows a void (SK-40)."""
+    mover = is_mover(state) & when
+    lead, suit = lead_of(state), suit_of(card)
+    shows_void = (lead != suit) & (suit > 0)
+    if env.trump_anytime:
+        shows_void &= suit != ROGER  # black was allowed anyway
+    suits = jnp.arange(1, 5)
+    here = jnp.arange(state.played.shape[1]) == state.tricks
+    return state.replace(
+        voids=state.voids | (mover[:, None] & shows_void & (suits == lead)),
+        hand=jnp.where(mover[:, None], without(state.hand, card), state.hand),
+        played=jnp.where(mover[:, None] & here, card, state.played),
+        tigress_is_pirate=jnp.where((card == TIGRESS) & when, as_pirate, state.tigress_is_pirate),
+    )
+
+
+def choose_leader(state: State, relative_seat: chex.Array, *, when: chex.Array) -> State:
+    """SK-21: Rosie's user names who leads the next trick."""
+    seat = seat_after(state.current_player, relative_seat, state.won.shape[0])
+    return state.replace(
+        leader=jnp.where(when, seat, state.leader),
+        rosie_user=jnp.where(when, state.current_player, state.rosie_user),
+    )
+
+
+def discard(state: State, card: chex.Array, phase: chex.Array) -> State:
+    """SK-23: two cards face down, one action each; they leave the hand together."""
+    first, second = phase == ABILITY_BENDT_1, phase == ABILITY_BENDT_2
+    discards = jnp.where(jnp.stack([first, second]), card, state.discards)
+    leave = is_mover(state)[:, None] & second
+    left = without(without(state.hand, discards[0]), discards[1])
+    return state.replace(discards=discards, hand=jnp.where(leave, left, state.hand))
+
+
+def place_bet(state: State, tens: chex.Array, *, when: chex.Array) -> State:
+    """SK-22: Roatán's user bets 0, 10 or 20 points on the own bid."""
+    return state.replace(bets=jnp.where(is_mover(state) & when, (10 * tens).astype(jnp.int8), state.bets))
+
+
+# The end of a trick --------------------------------------------------------------------------------------------------
+
+
+def take_trick(
+    env: "SkullKingEnv", state: State, size: chex.Array, *, when: chex.Array
+) -> tuple[State, chex.Array, chex.Array, chex.Array]:
+    """SK-14..20: winner, bonus, alliances and the winning pirate's ability.
+
+    Returns the state, the winner (-1 if nobody), the winning card, and the phase that asks next.
+    """
+    seats = env.num_players
+    cards, tigress = table(state), state.tigress_is_pirate
+    winner, leader = winner_and_leader(cards, state.leader, tigress)
+    is_won = when & (winner >= 0)
+    winner = jnp.where(is_won, winner, -1).astype(jnp.int8)
+    takes = jnp.arange(seats) == winner
+    card = jnp.where(takes, cards, NO_CARD).min()
+    is_last = state.tricks + 1 == size
+
+    loots = cards == jnp.asarray(LOOTS, jnp.int8)[:, None]  # bool[loot, seat]
+    allied = (loots & ~takes).any(-1) & is_won
+    loot_player = jnp.argmax(loots, axis=-1).astype(jnp.int8)
+
+    pirate = jnp.arange(ROSIE, HARRY + 1) == card
+    has_ability = (pirate & state.abilities).any()
+    may_ask = ~is_last | (env.roatan_last_trick & (card == ROATAN))
+    asked = jnp.where(pirate & has_ability & may_ask, jnp.asarray(PIRATE_PHASES), PLAYING).max()
+
+    draws = asked == ABILITY_BENDT_1
+    top = jnp.where((jnp.arange(state.top.shape[0]) == state.round)[:, None], state.top, NO_CARD).min(0)
+    drawn = with_card(with_card(state.hand, top[0]), top[1])
+    takes_and_draws = (takes & draws)[:, None]
+    taken = state.replace(
+        tricks=state.tricks + jnp.int8(1),
+        leader=leader,
+        won=state.won + takes.astype(jnp.int8),
+        bonus=state.bonus + jnp.where(takes, trick_bonus(cards, card, tigress), 0).astype(jnp.int16),
+        loot_player=jnp.where(allied, loot_player, state.loot_player),
+        loot_winner=jnp.where(allied, winner, state.loot_winner),
+        rosie_user=jnp.full_like(state.rosie_user, -1),
+        harry=jnp.where((card == HARRY) & has_ability, winner, state.harry),
+        bendt=jnp.where(draws, winner, state.bendt),
+        jade=jnp.where(asked == ABILITY_JADE, winner, state.jade),
+        hand=jnp.where(takes_and_draws, drawn, state.hand),
+        voids=state.voids & ~takes_and_draws,  # SK-23: what it showed before no longer binds
+    )
+    return pick(when, taken, state), winner, card, asked
+
+
+def winner_and_leader(
+    cards: chex.Array, leader: chex.Array, tigress_is_pirate: chex.Array
+) -> tuple[chex.Array, chex.Array]:
+    """SK-14..16 for a complete trick int8[seat]: (winner or -1, who leads next), both int8[].
+
+    Each card gets a power; the play order in its low bits breaks ties in favour of the earlier card.
+    """
+    seats = cards.shape[0]
+    order = play_order(leader, seats)
+    earlier = jnp.int16(7) - order
+    suit, number = suit_of(cards), number_of(cards)
+    has_number = number > 0
+    has_king = (cards == SKULL_KING).any()
+    led = suit_of(card_played_first(cards, order, has_number))
+    power = jnp.where(has_number, jnp.where(suit == led, 20 + number, 10), 0).astype(jnp.int16)
+    power = jnp.where(suit == ROGER, 50 + number, power)
+    power = jnp.where(is_mermaid(cards), jnp.where(has_king, 400, 100), power)
+    power = jnp.where(is_pirate(cards, tigress_is_pirate), 200, power)
+    power = jnp.where(cards == SKULL_KING, 300, power)
+    # Below every escape, the Whale above the Kraken: who leads when nothing else lies there (SK-15).
+    power = jnp.where(cards == WHALE, -1, jnp.where(cards == KRAKEN, -2, power))
+    best = jnp.argmax(power * 8 + earlier).astype(jnp.int8)
+
+    whale = cards == WHALE
+    whale_played = jnp.where(whale, order, -1).max()
+    kraken_played = jnp.where(cards == KRAKEN, order, -1).max()
+    whale_rules, kraken_rules = whale_played > kraken_played, kraken_played > whale_played
+    highest = jnp.argmax(number.astype(jnp.int16) * 8 + earlier).astype(jnp.int8)
+    whale_seat = jnp.argmax(whale).astype(jnp.int8)
+
+    next_leader = jnp.where(whale_rules, jnp.where(has_number.any(), highest, whale_seat), best)
+    nobody = kraken_rules | (whale_rules & ~has_number.any())
+    return jnp.where(nobody, -1, next_leader).astype(jnp.int8), next_leader
+
+
+def trick_bonus(cards: chex.Array, winning_card: chex.Array, tigress_is_pirate: chex.Array) -> chex.Array:
+    """SK-18: bonus points that a won trick is worth to its winner, int16[]."""
+    number, suit = number_of(cards), suit_of(cards)
+    fourteens = jnp.where(number == 14, jnp.where(suit == ROGER, 20, 10), 0).sum()
+    mermaids = is_mermaid(cards).sum()
+    pirates = is_pirate(cards, tigress_is_pirate).sum()
+    king = (cards == SKULL_KING).any()
+    captures = jnp.where(is_pirate(winning_card, tigress_is_pirate), 20 * mermaids, 0)
+    captures = jnp.where(winning_card == SKULL_KING, 30 * pirates, captures)
+    captures = jnp.where(is_mermaid(winning_card) & king, 40, captures)
+    return (fourteens + captures).astype(jnp.int16)
+
+
+def pass_turn(state: State, phase: chex.Array, trick_done: chex.Array, asked: chex.Array) -> State:
+    """SK-7, SK-26: who acts next, and in which phase."""
+    seats = state.won.shape[0]
+    goes_round = (phase == BIDDING) | ((phase == PLAYING) & ~trick_done)
+    player = jnp.where(goes_round, seat_after(state.current_player, 1, seats), state.leader)
+    after = jnp.where((phase == BIDDING) & (state.bids < 0).any(), BIDDING, PLAYING)
+    after = jnp.where(phase == ABILITY_BENDT_1, ABILITY_BENDT_2, after)
+    after = jnp.where(trick_done, asked, after)
+    return state.replace(phase=after.astype(jnp.int8), current_player=player)
+
+
+# The end of a round --------------------------------------------------------------------------------------------------
+
+
+def bids_after_harry(state: State, change: chex.Array) -> chex.Array:
+    """SK-25: int8[seat]; only the seat with Harry armed may change its bid, never below zero."""
+    seats = jnp.arange(state.bids.shape[0])
+    return jnp.maximum(jnp.where(seats == state.harry, state.bids + change, state.bids), 0)
+
+
+def round_points(env: "SkullKingEnv", state: State, final_bids: chex.Array, size: chex.Array) -> chex.Array:
+    """SK-30..33: points of every seat for the round, int16[seat]. A zero bid is worth the size of the round."""
+    bid, bonus, size = final_bids.astype(jnp.int16), state.bonus, size.astype(jnp.int16)
+    off = jnp.abs(state.won.astype(jnp.int16) - bid)
+    exact = off == 0
+    if env.scoring == "skull_king":
+        zero = jnp.where(exact, 10 * size, -10 * size)
+        points = jnp.where(bid == 0, zero, jnp.where(exact, 20 * bid + bonus, -10 * off))
+    else:
+        points = jnp.where(exact, 10 * size + bonus, jnp.where(off == 1, 5 * size + bonus // 2, 0))
+    points += jnp.where(exact, state.bets, -state.bets)
+    seats = jnp.arange(bid.shape[0])
+    player, winner = seats == state.loot_player[:, None], seats == state.loot_winner[:, None]  # bool[loot, seat]
+    holds = (player & exact).any(-1) & (winner & exact).any(-1)
+    points += 20 * (holds[:, None] & (player | winner)).sum(0, dtype=jnp.int16)
+    return points.astype(jnp.int16)
+
+
+def close_round(env: "SkullKingEnv", state: State, points: chex.Array, *, when: chex.Array) -> State:
+    """SK-34: add the points, then deal the next round or end the game."""
+    seats, rounds = env.num_players, len(env.hand_sizes)
+    state = state.replace(total=state.total + jnp.where(when, points, 0).astype(jnp.int16))
+    over = state.round + 1 == rounds
+    following = (state.round + 1).astype(jnp.int8)
+    dealt = jnp.where((jnp.arange(rounds) == following)[:, None, None], state.dealt, NO_CARD).min(0)
+    leader = seat_after(state.starter, following, seats)
+    none = jnp.full_like(state.harry, -1)
+    fresh = state.replace(
+        round=following,
+        phase=jnp.full_like(state.phase, BIDDING),
+        current_player=leader,
+        leader=leader,
+        hand=with_room_for_draw(dealt),
+        played=jnp.full_like(state.played, NO_CARD),
+        tricks=jnp.zeros_like(state.tricks),
+        tigress_is_pirate=jnp.zeros_like(state.tigress_is_pirate),
+        bids=jnp.full_like(state.bids, -1),
+        won=jnp.zeros_like(state.won),
+        bonus=jnp.zeros_like(state.bonus),
+        bets=jnp.zeros_like(state.bets),
+        loot_player=jnp.full_like(state.loot_player, -1),
+        loot_winner=jnp.full_like(state.loot_winner, -1),
+        voids=jnp.zeros_like(state.voids),
+        rosie_user=none,
+        harry=none,
+        bendt=none,
+        discards=jnp.full_like(state.discards, NO_CARD),
+        jade=none,
+    )
+    return pick(when & ~over, fresh, state).replace(terminated=when & over)
+
+
+# Looking things up ---------------------------------------------------------------------------------------------------
+
+
+def cards_dealt(env: "SkullKingEnv", state: State) -> chex.Array:
+    """C, the size of the running round: int8[]."""
+    return jnp.asarray(env.hand_sizes, jnp.int8)[state.round]
+
+
+def table(state: State) -> chex.Array:
+    """int8[seat]: the card each seat has in the open trick, NO_CARD if none (always so between tricks)."""
+    here = jnp.arange(state.played.shape[1]) == state.tricks
+    return jnp.where(here, state.played, NO_CARD).min(-1)
+
+
+def hand_of_player(state: State) -> chex.Array:
+    """int8[slot]: the hand of the current player."""
+    return jnp.where(is_mover(state)[:, None], state.hand, NO_CARD).min(0)
+
+
+def card_of(state: State, action: chex.Array) -> chex.Array:
+    """int8[]: the card that a play or discard action means (NO_CARD or any card for other actions)."""
+    slot = jnp.where(action < DISCARD, action - PLAY, action - DISCARD)
+    hand = hand_of_player(state)
+    card = jnp.where(jnp.arange(hand.shape[0]) == slot, hand, NO_CARD).min()
+    is_tigress = (action == PLAY_TIGRESS_AS_PIRATE) | (action == PLAY_TIGRESS_AS_ESCAPE)
+    return jnp.where(is_tigress, jnp.int8(TIGRESS), card)
+
+
+def is_mover(state: State) -> chex.Array:
+    """bool[seat]: the current player."""
+    return jnp.arange(state.won.shape[0]) == state.current_player
+
+
+def card_played_first(cards: chex.Array, order: chex.Array, among: chex.Array) -> chex.Array:
+    """int8[]: the earliest of the cards in `among`, NO_CARD if there is none."""
+    first = jnp.where(among, order, len(cards)).min()
+    return jnp.where(among & (order == first), cards, NO_CARD).min()
+
+
+def without(hand: chex.Array, card: chex.Array) -> chex.Array:
+    """int8[..., slot]: the ascending hand without `card`, which it must hold (NO_CARD: nothing changes)."""
+    moved_up = jnp.concatenate([hand[..., 1:], jnp.full_like(hand[..., :1], NO_CARD)], axis=-1)
+    return jnp.where(hand < card, hand, moved_up)
+
+
+def with_card(hand: chex.Array, card: chex.Array) -> chex.Array:
+    """int8[..., slot]: the ascending hand with `card` sorted in; the last slot must be free."""
+    moved_down = jnp.concatenate([jnp.full_like(hand[..., :1], -1), hand[..., :-1]], axis=-1)
+    return jnp.minimum(hand, jnp.maximum(moved_down, card))
