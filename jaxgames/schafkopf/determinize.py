@@ -153,8 +153,10 @@ def draw_shares(key: chex.PRNGKey, contract: chex.Array, evidence: Evidence) -> 
     is_low, is_ace = ((suit >= 0) & (groups == first + suit) for first in (FIRST_LOW, FIRST_ACE))
 
     # The called suit waits: how many of its low cards a seat must hold depends on who owns the ace.
-    others = jnp.where(is_low | is_ace, 0, sizes)
-    options = jax.vmap(share_options, in_axes=(0, 1, 1))(others, is_allowed, least)  # [group, i, j]
+    waits = is_low | is_ace
+    options = jax.vmap(share_options, in_axes=(0, 1, 1))(
+        jnp.where(waits, 0, sizes), is_allowed, jnp.where(waits, 0, least)
+    )  # [group, i, j]
     ways, before = jax.lax.scan(lambda ways, option: (_add_group(ways, option), ways), _no_cards_yet(), options)
 
     # Three cases, one for each owner, if the ace is unseen; else one, in which the owner is known.
