@@ -1,0 +1,205 @@
+"""Chance: which card comes next. A step never shuffles a deck.
+
+Shuffling 150 cards costs many times a turn, and under `vmap` it would be paid in every step. So a deck is shuffled by
+Fisher-Yates only as far as it is needed: a draw makes one exchange, and each step makes two for the deck of the next
+round, of which 12n + 1 cards must be ready when it is dealt; a round has at least 10n steps (SJ-21), so 20n exchanges
+come before. A refill needs nothing at all: the pool is drawn in random order as it lies. The exchanges are fixed by
+hashing (seed, which shuffle, place): the order of a pile is settled before it is drawn, and `draw_order` tells it.
+
+A game made with `deal=` follows its script instead, until a determinization puts it out of force.
+"""
+
+from typing import Any
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames.options import check_deal_keys, check_permutation
+from jaxgames.skyjo.cards import NUM_CARDS, NUM_SLOTS, VALUES
+from jaxgames.skyjo.options import GAME, Rules
+from jaxgames.skyjo.state import Script, State, element, num_dealt
+
+EXCHANGES_PER_STEP = 2
+
+
+def seed_of(key: chex.PRNGKey) -> chex.Array:
+    """uint32[2] from which all chance of a game follows."""
+    return jax.random.bits(key, (2,), jnp.uint32)
+
+
+def shuffled_start(rules: Rules, seed: chex.Array, round_index: int) -> chex.Array:
+    """int8[150], a deck whose first cards, those to be dealt, are in their final order."""
+    stream = _deck_stream(jnp.int32(round_index))
+    return jax.lax.fori_loop(
+        0,
+        num_dealt(rules.num_players),
+        lambda place, deck: _exchange(deck, seed, stream, place.astype(jnp.uint8), jnp.uint8(NUM_CARDS))[0],
+        jnp.asarray(VALUES),
+    )
+
+
+def prepare_next_deck(rules: Rules, state: State) -> State:
+    """Two more exchanges for the deck of the next round."""
+    stream = _deck_stream(state.round_index + 1)
+    deck, ready = state.next_deck, state.next_ready
+    for _ in range(EXCHANGES_PER_STEP):
+        is_due = ready < num_dealt(rules.num_players)
+        exchanged, _ = _exchange(deck, state.seed, stream, ready, jnp.uint8(NUM_CARDS))
+        deck = jnp.where(is_due, exchanged, deck)
+        ready = ready + is_due.astype(jnp.uint8)
+    return state.replace(next_deck=deck, next_ready=ready)
+
+
+def next_deck(state: State) -> chex.Array:
+    """int8[150], values in dealing order of the round after `state.round_index`."""
+    if state.script is None:
+        return state.next_deck
+    decks = state.script.decks
+    return jnp.where(state.script.in_force, decks[state.round_index % decks.shape[0]], state.next_deck)
+
+
+def next_reveals(rules: Rules, state: State) -> chex.Array:
+    """int8[seat, 2], the slots that the next round's automatic set-up turns up (SJ-7)."""
+    pair = _words(state.seed, _reveal_stream(state.round_index + 1), jnp.arange(rules.num_players)) % jnp.uint32(132)
+    first = pair // 11
+    second = (first + 1 + pair % 11) % NUM_SLOTS
+    reveals = jnp.stack([first, second], axis=-1).astype(jnp.int8)
+    if state.script is None:
+        return reveals
+    scripted = state.script.reveals
+    return jnp.where(state.script.in_force, scripted[state.round_index % scripted.shape[0]], reveals)
+
+
+def refill(state: State, *, when: chex.Array) -> State:
+    """SJ-16: the discard pile without its top becomes the draw pile."""
+    top = element(state.discard, state.discard_size - jnp.uint8(1))
+    place = jnp.arange(NUM_CARDS, dtype=jnp.uint8)
+    return state.replace(
+        deck=jnp.where(when, _refill_order(state), state.deck),
+        deck_pos=jnp.where(when, 0, state.deck_pos),
+        deck_end=jnp.where(when, state.discard_size - jnp.uint8(1), state.deck_end),
+        discard=jnp.where(when & (place == 0), top, state.discard),
+        discard_size=jnp.where(when, 1, state.discard_size),
+        refills=state.refills + when,
+        refilled=state.refilled | when,
+    )
+
+
+def _refill_order(state: State) -> chex.Array:
+    """int8[150], the pool in the order of the script's permutation; without one as it lies, the draws will mix it."""
+    if state.script is None:
+        return state.discard
+    orders = state.script.refills
+    order = orders[state.refills % orders.shape[0]]
+    in_pool = order < state.discard_size - jnp.uint8(1)
+    place = jnp.where(in_pool, jnp.cumsum(in_pool, dtype=jnp.int32) - 1, NUM_CARDS)
+    scripted = jnp.zeros_like(state.deck).at[place].set(state.discard[order], mode="drop")
+    return jnp.where(state.script.in_force, scripted, state.discard)
+
+
+def draw(state: State) -> tuple[chex.Array, chex.Array]:
+    """(int8[150] deck with the next card in its place deck_pos, int8[] that card)."""
+    exchanged, card = _exchange(state.deck, state.seed, _pile_stream(state), state.deck_pos, state.deck_end)
+    if state.script is None:
+        return exchanged, card
+    in_force = state.script.in_force
+    return (
+        jnp.where(in_force, state.deck, exchanged),
+        jnp.where(in_force, element(state.deck, state.deck_pos), card),
+    )
+
+
+def draw_order(state: State) -> chex.Array:
+    """int8[150] whose places deck_pos..deck_end-1 hold the draw pile in its true order, next card first."""
+    stream = _pile_stream(state)
+
+    def settle(place, deck):
+        exchanged, _ = _exchange(deck, state.seed, stream, place.astype(jnp.uint8), state.deck_end)
+        return jnp.where((place >= state.deck_pos) & (place < state.deck_end), exchanged, deck)
+
+    settled = jax.lax.fori_loop(0, NUM_CARDS, settle, state.deck)
+    return settled if state.script is None else jnp.where(state.script.in_force, state.deck, settled)
+
+
+def _exchange(
+    deck: chex.Array, seed: chex.Array, stream: chex.Array, place: chex.Array, end: chex.Array
+) -> tuple[chex.Array, chex.Array]:
+    """One step of Fisher-Yates: `place` changes cards with a uniform one of place..end-1. (deck, card now there)."""
+    span = end.astype(jnp.uint32) - place
+    # 24 random bits times at most 150: fits 32 bits, and is uniform to one part in 10^5.
+    partner = place + (((_words(seed, stream, place) >> 8) * span) >> 24).astype(jnp.uint8)
+    there, here = element(deck, partner), element(deck, place)
+    at = jnp.arange(NUM_CARDS, dtype=jnp.uint8)
+    return jnp.where(at == place, there, jnp.where(at == partner, here, deck)), there
+
+
+def _pile_stream(state: State) -> chex.Array:
+    """The shuffle that the draw pile comes from: this round's deck, or the last refill."""
+    return jnp.where(state.refilled, _refill_stream(state.refills), _deck_stream(state.round_index))
+
+
+def _deck_stream(round_index: chex.Array) -> chex.Array:
+    return 3 * round_index.astype(jnp.uint32)
+
+
+def _reveal_stream(round_index: chex.Array) -> chex.Array:
+    return 3 * round_index.astype(jnp.uint32) + 1
+
+
+def _refill_stream(refills: chex.Array) -> chex.Array:
+    return 3 * refills.astype(jnp.uint32) + 2
+
+
+def _words(seed: chex.Array, stream: chex.Array, index: chex.Array) -> chex.Array:
+    """Random words, uint32 of the shape of `index`: a hash of (seed, stream, index), much cheaper than a key a word."""
+    golden = jnp.uint32(0x9E3779B9)
+    low = _mix(seed[0] + stream * golden)
+    high = _mix(seed[1] ^ low)
+    return _mix(_mix(low + index.astype(jnp.uint32) * golden) ^ high)
+
+
+def _mix(word: chex.Array) -> chex.Array:
+    """A bijection of 32-bit words in which every input bit moves every output bit."""
+    word = (word ^ (word >> 16)) * jnp.uint32(0x7FEB352D)
+    word = (word ^ (word >> 15)) * jnp.uint32(0x846CA68B)
+    return word ^ (word >> 16)
+
+
+def read_deal(rules: Rules, deal: Any) -> Script:
+    """The script of a deal object (SJ-6): host data is checked, traced arrays are taken as they come."""
+    check_deal_keys(GAME, deal, ("decks", "reveals", "refills"))
+    if not any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(deal)):
+        check_deal(rules, deal)
+    decks = jnp.asarray(VALUES)[jnp.asarray(deal["decks"], jnp.int32)]
+    reveals = jnp.asarray(deal["reveals"], jnp.int8).reshape(-1, rules.num_players, 2)
+    return Script(
+        decks=decks,
+        reveals=reveals,
+        refills=jnp.asarray(deal["refills"], jnp.uint8),
+        in_force=jnp.bool_(True),
+    )
+
+
+def check_deal(rules: Rules, deal: dict[str, Any]) -> None:
+    for name in ("decks", "refills"):
+        if len(deal[name]) == 0:
+            raise ValueError(f"{GAME}: deal {name} must hold at least 1 permutation of 0..{NUM_CARDS - 1}, got []")
+        for i, order in enumerate(deal[name]):
+            check_permutation(GAME, f"deal {name}[{i}]", order, range(NUM_CARDS))
+    if rules.manual_setup and len(deal["reveals"]) == 0:
+        return
+    if len(deal["reveals"]) == 0:
+        raise ValueError(f"{GAME}: deal reveals must hold at least 1 round in auto set-up, got []")
+    for i, pairs in enumerate(deal["reveals"]):
+        try:
+            given = np.asarray(pairs)
+            is_good = given.shape == (rules.num_players, 2) and given.dtype.kind in "iu"
+        except ValueError:  # rows of different lengths
+            is_good = False
+        if not is_good or not ((given >= 0) & (given < NUM_SLOTS)).all() or (given[:, 0] == given[:, 1]).any():
+            raise ValueError(
+                f"{GAME}: deal reveals[{i}] must hold two different slots in 0..{NUM_SLOTS - 1} for each of "
+                f"{rules.num_players} players, got {pairs!r}"
+            )

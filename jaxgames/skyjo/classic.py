@@ -1,0 +1,272 @@
+"""The classic Python surface (section 11 of the rules page): one game, a seed, dictionaries, exceptions.
+
+A host-side shell: every rule is that of the functional environment, `jaxgames.skyjo.SkyjoEnv`.
+"""
+
+import collections
+import functools
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxgames.options import check_int
+from jaxgames.skyjo import env as functional
+from jaxgames.skyjo.cards import (
+    HISTORY_UNKNOWN,
+    NUM_SLOTS,
+    RECORD_FIELDS,
+    UNKNOWN_VALUE,
+    Decision,
+    DecisionPhase,
+    Hand,
+    Macro,
+    Phase,
+    Record,
+    Slot,
+    action_to_macro,
+    macro_to_action,
+)
+from jaxgames.skyjo.chance import draw_order
+from jaxgames.skyjo.state import State, decision_phase, phase
+
+DECISION_NAMES = {
+    Decision.CHOOSE_DECK: "CHOOSE_SOURCE_DECK",
+    Decision.CHOOSE_DISCARD: "CHOOSE_SOURCE_DISCARD",
+    Decision.KEEP_DRAWN: "KEEP_DRAWN",
+    Decision.DISCARD_DRAWN: "DISCARD_DRAWN",
+}
+COMPLETED = {
+    Hand.EMPTY: Macro.SETUP_FLIP,
+    Hand.FROM_DISCARD: Macro.TAKE_DISCARD_AND_REPLACE,
+    Hand.KEPT: Macro.DRAW_DECK_KEEP_AND_REPLACE,
+    Hand.THROWN: Macro.DRAW_DECK_DISCARD_AND_FLIP,
+}
+
+
+class SkyjoEnv:
+    """One game of Skyjo with a seed. `options` are those of `jaxgames.skyjo.SkyjoEnv`.
+
+    >>> game = SkyjoEnv(num_players=2, seed=7)
+    >>> observation, rewards, terminated, info = game.step(game.legal_actions()[0])
+    """
+
+    def __init__(self, num_players: int = 2, seed: int = 0, **options: Any):
+        self.env = functional.SkyjoEnv(num_players=num_players, **options)
+        self.seed = check_int("skyjo", "seed", seed, 0, 2**32 - 1)
+        self.reset()
+
+    def reset(self, seed: int | None = None, deal: Any = None) -> dict[str, Any]:
+        """A new game from `seed` (default: the last one given) or from an explicit `deal`; the first observation."""
+        if seed is not None:
+            self.seed = check_int("skyjo", "seed", seed, 0, 2**32 - 1)
+        first = self.env.init if deal is not None else _compiled(self.env).init
+        self.state = jax.device_get(first(jax.random.key(self.seed), deal))
+        # Step and round of the records that the state keeps: tokens do not hold them.
+        self._written: collections.deque[tuple[int, int]] = collections.deque(maxlen=self.env.history_window_k)
+        self._written.extend((0, 1) for _ in range(int(self.state.history_size)))
+        return self.observe(self.current_player)
+
+    macro_to_action = staticmethod(macro_to_action)
+    action_to_macro = staticmethod(action_to_macro)
+
+    @property
+    def current_player(self) -> int:
+        return int(self.state.current_player)
+
+    @property
+    def scores(self) -> list[int]:
+        return self.state.scores.tolist()
+
+    def legal_actions(self) -> list[int]:
+        """Sorted ids; [] when the game is finished."""
+        if self.state.done:
+            return []
+        return np.flatnonzero(_compiled(self.env).mask(self.state)).tolist()
+
+    def winners(self) -> list[int]:
+        """Who won; [] before the end and after a cut."""
+        return np.flatnonzero(self.env.winners(self.state)).tolist()
+
+    def step(self, action_id: int) -> tuple[dict[str, Any], dict[str, float], bool, dict[str, Any]]:
+        """(observation of the next player, rewards, terminated, info). A ValueError for an illegal action."""
+        before = self.state
+        if before.done:
+            raise RuntimeError("skyjo: the game is over; call reset() to start a new one")
+        legal = self.legal_actions()
+        is_int = isinstance(action_id, int | np.integer) and not isinstance(action_id, bool)
+        if not is_int or action_id not in legal:
+            raise ValueError(f"skyjo: action must be one of the legal ids {legal}, got {action_id!r}")
+        self.state = jax.device_get(_compiled(self.env).step(before, np.int32(action_id)))
+        self._date_records(before)
+        name, position = _name(self.env, before, int(action_id))
+        rewards = {f"player_{seat}": float(reward) for seat, reward in enumerate(self.state.rewards)}
+        info = {
+            "actor": int(before.current_player),
+            "action_id": int(action_id),
+            "macro_action": name,
+            "position": position,
+            "phase": phase_name(self.state),
+            "legal_actions_next": self.legal_actions(),
+            "round_index": int(self.state.round_index),
+            "scores": self.state.scores.tolist(),
+            "round_scores": self.state.round_scores.tolist(),
+            "truncated": bool(self.state.truncated),
+        }
+        if self.env.rules.look_first:
+            info["decision_phase"] = decision_phase_name(self.state)
+        return self.observe(self.current_player), rewards, bool(self.state.terminated), info
+
+    def observe(self, observer_player: int, history_k: int | None = None) -> dict[str, Any]:
+        """What one player may know, as named lists and numbers; at most `history_k` records of history."""
+        player = check_int("skyjo", "observer_player", observer_player, 0, self.env.num_players - 1)
+        length = self.env.history_window_k
+        if history_k is not None:
+            length = check_int("skyjo", "history_k", history_k, 0, self.env.history_window_k)
+        parts = jax.device_get(_compiled(self.env).tokens(self.state, np.int32(player)))
+        history, recent = (
+            [row.tolist() for row in rows[len(rows) - length :] if row[0] != HISTORY_UNKNOWN]
+            for rows in (parts.action_tokens, parts.action_tokens_since_last_turn)
+        )
+        tokens = {name: part.tolist() for name, part in parts._asdict().items() if name != "decision_token"}
+        tokens |= {"action_tokens": history, "action_tokens_since_last_turn": recent}
+        observation = {
+            "observer": player,
+            "phase": phase_name(self.state),
+            "current_player": self.current_player,
+            "scores": self.state.scores.tolist(),
+            "round_scores": self.state.round_scores.tolist(),
+            "deck_size": int(parts.global_token[0]),
+            "discard_top": int(parts.discard_token[0]),
+            "discard_pile": _discard_pile(self.state),
+            "board_views": _board_views(self.state),
+            "history": self._dated(history),
+            "history_since_last_turn": self._dated(recent),
+            "tokens": tokens,
+        }
+        if self.env.rules.look_first:
+            tokens["decision_token"] = parts.decision_token.tolist()
+            observation |= {
+                "decision_phase": decision_phase_name(self.state),
+                "decision_phase_id": int(parts.decision_token[0]),
+                "current_drawn_value": int(parts.decision_token[1]),
+            }
+        return observation
+
+    def get_full_state(self) -> dict[str, Any]:
+        """Everything, hidden cards included, and the seed."""
+        return full_state(self.env, self.state) | {"seed": self.seed}
+
+    def _date_records(self, before: State) -> None:
+        """Remember step and round of the records just written; those after a ROUND_END are of the new round."""
+        count = int(self.state.history_size - before.history_size)
+        in_new_round = 0
+        if self.state.round_index > before.round_index:
+            in_new_round = 0 if self.env.rules.manual_setup else 2 * self.env.num_players
+        for i in range(count):
+            is_new = i >= count - in_new_round
+            self._written.append((int(self.state.step_count), int(self.state.round_index if is_new else before.round_index)))
+
+    def _dated(self, rows: list[list[int]]) -> list[dict[str, Any]]:
+        """The newest records, as dictionaries in the words of SJ-45."""
+        dates = list(self._written)[len(self._written) - len(rows) :]
+        return [
+            {"step_index": step, "round_index": round_index}
+            | dict(zip(RECORD_FIELDS, row, strict=True))
+            | {"action_type": Record(row[1]).name}
+            for (step, round_index), row in zip(dates, rows, strict=True)
+        ]
+
+
+def full_state(env: functional.SkyjoEnv, state: State) -> dict[str, Any]:
+    """A state in plain Python (section 11), as the recorded games hold it."""
+    state = jax.device_get(state)
+    follows_script = state.script is not None and state.script.in_force
+    pile = state.deck if follows_script else np.asarray(_draw_order(state))
+    order = pile[int(state.deck_pos) : int(state.deck_end)]
+    full = {
+        "num_players": env.num_players,
+        "round_index": int(state.round_index),
+        "global_step": int(state.step_count),
+        "turns_in_round": int(state.turns_in_round),
+        "phase": phase_name(state),
+        "current_player": int(state.current_player),
+        "scores": state.scores.tolist(),
+        "round_scores": state.round_scores.tolist(),
+        "deck_order_remaining": order[::-1].tolist(),
+        "discard_pile": _discard_pile(state),
+        "boards": [
+            {
+                "cards": [None if gone else card for card, gone in zip(cards.tolist(), removed, strict=True)],
+                "visible": (status != Slot.HIDDEN).tolist(),
+                "removed": removed.tolist(),
+            }
+            for cards, status in zip(state.cards, state.status, strict=True)
+            for removed in [status == Slot.REMOVED]
+        ],
+        "setup_reveals_remaining": state.reveals_left.tolist(),
+        "round_ender": int(state.ender) if state.ender >= 0 else None,
+        "pending_final_turn_players": np.flatnonzero(state.final_turns).tolist(),
+        "column_clears_this_round": state.clears.tolist(),
+        "game_over": bool(state.done),
+        "public_history_size": int(state.history_size),
+    }
+    if env.rules.look_first:
+        use = Hand(int(state.hand_use))
+        keeps = {Hand.FROM_DISCARD: True, Hand.KEPT: True, Hand.THROWN: False}
+        source = "discard" if use == Hand.FROM_DISCARD else "deck"
+        full |= {
+            "decision_phase": decision_phase_name(state),
+            "pending_source": None if use == Hand.EMPTY else source,
+            "pending_value": None if use == Hand.EMPTY else int(state.hand),
+            "pending_keep": keeps.get(use),
+        }
+    return full
+
+
+def phase_name(state: State) -> str:
+    return Phase(int(phase(state))).name
+
+
+def decision_phase_name(state: State) -> str:
+    return DecisionPhase(int(decision_phase(state))).name
+
+
+def _name(env: functional.SkyjoEnv, before: State, action: int) -> tuple[str, int]:
+    """The action in words, and its slot (-1 if it names none)."""
+    if not env.rules.look_first:
+        return action_to_macro(action)
+    if action in DECISION_NAMES:
+        return DECISION_NAMES[Decision(action)], -1
+    return COMPLETED[Hand(int(before.hand_use))].name, action - Decision.FIRST_POSITION
+
+
+def _discard_pile(state: State) -> list[int]:
+    return state.discard[: int(state.discard_size)].tolist()
+
+
+def _board_views(state: State) -> dict[int, dict[str, list[int]]]:
+    """What everyone sees of each board."""
+    values = np.where(state.status == Slot.FACE_UP, state.cards, np.where(state.status == Slot.HIDDEN, UNKNOWN_VALUE, 0))
+    return {
+        owner: {
+            "values": values[owner].tolist(),
+            "visible_mask": (state.status[owner] != Slot.HIDDEN).astype(int).tolist(),
+            "removed_mask": (state.status[owner] == Slot.REMOVED).astype(int).tolist(),
+        }
+        for owner in range(len(values))
+    }
+
+
+class _Compiled:
+    """The functions of an env, compiled once for all games with its options."""
+
+    def __init__(self, env: functional.SkyjoEnv):
+        self.init = jax.jit(env.init)
+        self.step = jax.jit(env.step)
+        self.mask = jax.jit(env.legal_action_mask)
+        self.tokens = jax.jit(env.tokens)
+
+
+_compiled = functools.lru_cache(maxsize=64)(_Compiled)
+_draw_order = jax.jit(draw_order)

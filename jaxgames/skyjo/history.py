@@ -1,0 +1,82 @@
+"""The public history: records of six numbers, of which the state keeps the last K (section 7 of the rules page)."""
+
+from typing import NamedTuple
+
+import chex
+import jax.numpy as jnp
+
+from jaxgames.skyjo.cards import HISTORY_UNKNOWN, RECORD_FIELDS
+from jaxgames.skyjo.state import State
+
+
+class Records(NamedTuple):
+    """Records that one step may write, in the order of SJ-46."""
+
+    rows: chex.Array  # int16[record, 6]
+    written: chex.Array  # bool[record], which of them it does write
+
+
+def record(
+    actor: chex.Numeric,
+    action_type: chex.Numeric,
+    source: chex.Numeric,
+    target_pos: chex.Numeric,
+    a_value: chex.Numeric,
+    b_value: chex.Numeric,
+    *,
+    when: chex.Array,
+) -> Records:
+    """One record or, with arguments of one length, that many (SJ-45)."""
+    fields = (actor, action_type, source, target_pos, a_value, b_value)
+    fields = jnp.broadcast_arrays(*(jnp.asarray(field, jnp.int16) for field in fields))
+    rows = jnp.stack(fields, axis=-1).reshape(-1, len(RECORD_FIELDS))
+    return Records(rows=rows, written=jnp.broadcast_to(when, rows.shape[:1]))
+
+
+def empty(length: int) -> chex.Array:
+    """int16[K, 6] of padding."""
+    return jnp.full((length, len(RECORD_FIELDS)), HISTORY_UNKNOWN, jnp.int16)
+
+
+def no_records() -> Records:
+    """Where the options leave nothing to write."""
+    return Records(rows=empty(0), written=jnp.zeros(0, bool))
+
+
+def write(state: State, records: list[Records], *, deals: chex.Array) -> State:
+    """Append what was written. After `deals` only the last part, the new round's set-up, is of the current round."""
+    rows = jnp.concatenate([part.rows for part in records])
+    written = jnp.concatenate([part.written for part in records])
+    count = written.sum(dtype=jnp.int32)
+    in_round = jnp.where(deals, records[-1].rows.shape[0], state.history_in_round + count)
+    return state.replace(
+        history=_keep_last(state.history, rows, written),
+        history_size=state.history_size + count,
+        history_in_round=jnp.minimum(in_round, state.history.shape[0]).astype(jnp.uint8),
+    )
+
+
+def _keep_last(history: chex.Array, rows: chex.Array, written: chex.Array) -> chex.Array:
+    """int16[K, 6], the last K of the old records followed by those written."""
+    length = history.shape[0]
+    if length == 0:
+        return history
+    every = jnp.concatenate([history, rows])
+    counted = jnp.concatenate([jnp.ones(length, bool), written])
+    from_here = jnp.cumsum(counted[::-1], dtype=jnp.uint8)[::-1]  # records from here to the newest
+    wanted = jnp.arange(length, 0, -1, dtype=jnp.uint8)
+    chosen = counted & (from_here == wanted[:, None])  # [K, old and new]
+    return jnp.where(chosen[:, :, None], every, 0).sum(1, dtype=jnp.int16)
+
+
+def is_current_round(state: State) -> chex.Array:
+    """bool[K], rows that belong to this round."""
+    length = state.history.shape[0]
+    return jnp.arange(length) >= length - state.history_in_round.astype(jnp.int32)
+
+
+def since_last_turn(state: State, player: chex.Array) -> chex.Array:
+    """bool[K], rows after the second newest record of `player`, within this round (SJ-48)."""
+    own = is_current_round(state) & (state.history[:, 0] == player)
+    own_from_here = jnp.cumsum(own[::-1], dtype=jnp.int32)[::-1]
+    return is_current_round(state) & (own_from_here < 2)

@@ -1,0 +1,47 @@
+"""The position as text. Host side."""
+
+import numpy as np
+
+from jaxgames.skyjo.cards import NUM_COLUMNS, NUM_ROWS, UNKNOWN_VALUE, DecisionPhase, Hand, Phase, Slot
+from jaxgames.skyjo.observe import drawn_value
+from jaxgames.skyjo.options import Rules
+from jaxgames.skyjo.state import State, decision_phase, discard_top, draw_pile_size, phase
+
+GAP = "   "
+HAND_WORDS = {
+    Hand.FROM_DISCARD: "taken from the discard pile, to be placed",
+    Hand.FROM_DECK: "drawn, to be kept or discarded",
+    Hand.KEPT: "drawn and kept, to be placed",
+    Hand.THROWN: "drawn and discarded, a hidden card is to be turned up",
+}
+
+
+def render(rules: Rules, state: State, player: int | None = None) -> str:
+    """Everything, with hidden cards in brackets; or only what `player` may know, with hidden cards as dots."""
+    n = rules.num_players
+    top = int(discard_top(state))
+    lines = [
+        f"Round {int(state.round_index)}, {Phase(int(phase(state))).name}, player {int(state.current_player)} to move"
+        + (f", {DecisionPhase(int(decision_phase(state))).name}" if rules.look_first else ""),
+        f"Discard pile: {'empty' if top == UNKNOWN_VALUE else top} ({int(state.discard_size)} cards), "
+        f"draw pile: {int(draw_pile_size(state))} cards",
+    ]
+    if int(state.hand_use) != Hand.EMPTY:
+        seen = int(state.hand) if player is None else int(drawn_value(state, np.int32(player)))
+        card = "A card" if seen == UNKNOWN_VALUE else f"The {seen}"
+        lines.append(f"{card} {HAND_WORDS[Hand(int(state.hand_use))]}")
+    boards = [_board(np.asarray(state.cards[seat]), np.asarray(state.status[seat]), player is None) for seat in range(n)]
+    width = len(boards[0][0])
+    names = [f"P{seat}{'*' if int(state.ender) == seat else ''}: {int(state.scores[seat])}" for seat in range(n)]
+    lines += ["", GAP.join(name.ljust(width) for name in names).rstrip()]
+    lines += [GAP.join(board[row] for board in boards).rstrip() for row in range(NUM_ROWS)]
+    return "\n".join(lines)
+
+
+def _board(cards: np.ndarray, status: np.ndarray, show_hidden: bool) -> list[str]:
+    """Three lines of equal width."""
+    words = []
+    for card, slot in zip(cards, status, strict=True):
+        hidden = f"[{card}]" if show_hidden else ". "
+        words.append({Slot.HIDDEN: hidden, Slot.FACE_UP: f"{card} ", Slot.REMOVED: "x "}[Slot(slot)].rjust(4))
+    return ["".join(words[NUM_COLUMNS * row : NUM_COLUMNS * (row + 1)]) for row in range(NUM_ROWS)]

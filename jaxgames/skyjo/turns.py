@@ -1,0 +1,173 @@
+"""The turn: transitions from drawing a card to passing on (section 4 of the rules page)."""
+
+from typing import NamedTuple
+
+import chex
+import jax.numpy as jnp
+
+from jaxgames.skyjo import chance
+from jaxgames.skyjo.cards import (
+    HISTORY_UNKNOWN,
+    NUM_CARDS,
+    NUM_COLUMNS,
+    NUM_ROWS,
+    NUM_SLOTS,
+    SOURCE_DECK,
+    SOURCE_DISCARD,
+    UNKNOWN_VALUE,
+    Hand,
+    Record,
+    Slot,
+)
+from jaxgames.skyjo.history import Records, no_records, record
+from jaxgames.skyjo.options import Rules
+from jaxgames.skyjo.state import State, element, known_sums, num_hidden
+
+
+class Move(NamedTuple):
+    """What an action does."""
+
+    sets_up: chex.Array  # bool[]   turns up one of the two opening cards
+    draws: chex.Array  # bool[]
+    takes: chex.Array  # bool[]   the top of the discard pile
+    keeps: chex.Array  # bool[]   the drawn card
+    discards: chex.Array  # bool[]   the drawn card
+    completes: chex.Array  # bool[]   the turn, by using the card in hand at `position`
+    position: chex.Array  # int32[]  in range for every action
+
+
+def draw_card(state: State, *, when: chex.Array) -> State:
+    """The top of the draw pile comes to hand; an empty pile is refilled only now (SJ-16)."""
+    state = chance.refill(state, when=when & (state.deck_pos == state.deck_end))
+    deck, card = chance.draw(state)
+    return state.replace(
+        deck=jnp.where(when, deck, state.deck),
+        deck_pos=state.deck_pos + when.astype(jnp.uint8),
+        hand=jnp.where(when, card, state.hand),
+        hand_use=jnp.where(when, Hand.FROM_DECK, state.hand_use),
+    )
+
+
+def take_discard(state: State, *, when: chex.Array) -> State:
+    """The top of the discard pile comes to hand, and must be placed (SJ-15)."""
+    size = state.discard_size - when.astype(jnp.uint8)
+    return state.replace(
+        discard_size=size,
+        hand=jnp.where(when, element(state.discard, size), state.hand),
+        hand_use=jnp.where(when, Hand.FROM_DISCARD, state.hand_use),
+    )
+
+
+def keep_card(state: State, *, when: chex.Array) -> State:
+    """The drawn card will be placed."""
+    return state.replace(hand_use=jnp.where(when, Hand.KEPT, state.hand_use))
+
+
+def discard_card(state: State, *, when: chex.Array) -> State:
+    """The drawn card goes on the discard pile; a hidden card will be turned up."""
+    state = push(state, state.hand, when=when)
+    return state.replace(hand_use=jnp.where(when, Hand.THROWN, state.hand_use))
+
+
+def use_card(state: State, move: Move) -> tuple[State, Records]:
+    """SJ-14: the card in hand replaces the one at `position`, or that one is turned up; in set-up only the latter."""
+    target = _target(state, move.position)
+    old = jnp.where(target, state.cards, 0).sum(dtype=jnp.int8)
+    hand, use = state.hand, state.hand_use
+    acts = move.sets_up | move.completes
+    places = move.completes & (use != Hand.THROWN)
+    from_discard = use == Hand.FROM_DISCARD
+    drawn_type = jnp.where(
+        use == Hand.THROWN, Record.DRAW_DECK_DISCARD_AND_FLIP, Record.DRAW_DECK_KEEP_AND_REPLACE
+    )
+    turn_type = jnp.where(from_discard, Record.TAKE_DISCARD_AND_REPLACE, drawn_type)
+    source = jnp.where(from_discard, SOURCE_DISCARD, SOURCE_DECK)
+    written = record(
+        actor=state.current_player,
+        action_type=jnp.where(move.sets_up, Record.SETUP_FLIP, turn_type),
+        source=jnp.where(move.sets_up, HISTORY_UNKNOWN, source),
+        target_pos=move.position,
+        a_value=jnp.where(move.sets_up, old, hand),
+        b_value=jnp.where(move.sets_up, HISTORY_UNKNOWN, old),
+        when=acts,
+    )
+    state = push(state, old, when=places)
+    used = state.replace(
+        cards=jnp.where(target & places, hand, state.cards),
+        status=jnp.where(target & acts, Slot.FACE_UP, state.status),
+        hand=jnp.where(move.completes, UNKNOWN_VALUE, hand),
+        hand_use=jnp.where(move.completes, Hand.EMPTY, use),
+    )
+    return used, written
+
+
+def clear_column(rules: Rules, state: State, position: chex.Array, *, when: chex.Array) -> tuple[State, Records]:
+    """SJ-17: three equal face-up cards leave the board. Only the column just changed can have become such a one."""
+    if rules.max_clears == 0:
+        return state, no_records()
+    is_actor = jnp.arange(rules.num_players) == state.current_player
+    column = position % NUM_COLUMNS
+    in_column = is_actor[:, None] & (jnp.arange(NUM_SLOTS) % NUM_COLUMNS == column)
+    value = jnp.where(_target(state, position), state.cards, 0).sum(dtype=jnp.int8)
+    matches = (in_column & (state.status == Slot.FACE_UP) & (state.cards == value)).sum() == NUM_ROWS
+    clears = when & matches & (is_actor & (state.clears < rules.max_clears)).any()
+    written = record(
+        actor=state.current_player,
+        action_type=Record.COLUMN_CLEARED,
+        source=HISTORY_UNKNOWN,
+        target_pos=column,
+        a_value=value,
+        b_value=0,
+        when=clears,
+    )
+    if rules.clears_to_discard:
+        state = push(state, value, when=clears, copies=NUM_ROWS)
+    cleared = state.replace(
+        status=jnp.where(in_column & clears, Slot.REMOVED, state.status),
+        clears=state.clears + (is_actor & clears).astype(jnp.int8),
+    )
+    return cleared, written
+
+
+def pass_turn(rules: Rules, state: State, *, sets_up: chex.Array, completes: chex.Array) -> State:
+    """Who is next: in set-up after two flips (SJ-12), else after every turn, until all followed the ender (SJ-19)."""
+    is_actor = jnp.arange(rules.num_players) == state.current_player
+    reveals_left = state.reveals_left - (is_actor & sets_up).astype(jnp.int8)
+    is_set_up = sets_up & ~(is_actor & (reveals_left > 0)).any()
+
+    goes_out = completes & (state.ender < 0) & (is_actor & (num_hidden(state) == 0)).any()
+    ender = jnp.where(goes_out, state.current_player, state.ender)
+    final_turns = (state.final_turns | goes_out) & ~(is_actor & completes)
+    is_last_turn = (ender >= 0) & ~final_turns.any()
+
+    following = (state.current_player + 1) % rules.num_players
+    current_player = jnp.where(is_set_up | (completes & ~is_last_turn), following, state.current_player)
+    starts = is_set_up & ~(reveals_left > 0).any()
+    return state.replace(
+        reveals_left=reveals_left,
+        final_turns=final_turns,
+        ender=ender,
+        turns_in_round=state.turns_in_round + completes,
+        current_player=jnp.where(starts, starter(rules, state), current_player),
+    )
+
+
+def starter(rules: Rules, state: State) -> chex.Array:
+    """int8[], who takes the first turn (SJ-13)."""
+    highest = jnp.argmax(known_sums(state)).astype(jnp.int8)  # the first of equals
+    return jnp.where(state.round_index >= 2, state.opener, highest) if rules.ender_starts else highest
+
+
+def push(state: State, card: chex.Array, *, when: chex.Array, copies: int = 1) -> State:
+    """`card`, `copies` times, on top of the discard pile."""
+    height = jnp.arange(NUM_CARDS, dtype=jnp.uint8) - state.discard_size  # wraps round below the top: no low number
+    return state.replace(
+        discard=jnp.where(when & (height < copies), card, state.discard),
+        discard_size=state.discard_size + copies * when.astype(jnp.uint8),
+    )
+
+
+def _target(state: State, position: chex.Array) -> chex.Array:
+    """bool[seat, slot], the slot `position` of the player to move."""
+    seats, slots = state.cards.shape
+    return (jnp.arange(seats) == state.current_player)[:, None] & (jnp.arange(slots) == position)
