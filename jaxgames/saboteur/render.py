@@ -1,0 +1,105 @@
+"""A position as text."""
+
+from typing import TYPE_CHECKING
+
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames.saboteur.cards import (
+    BREAKS,
+    GOLD,
+    MAP,
+    MENDS,
+    NUM_CONNECTED,
+    NUM_GOALS,
+    NUM_PATHS,
+    OPEN,
+    ROCKFALL,
+    TOOL_NAMES,
+)
+from jaxgames.saboteur.cells import unpack
+from jaxgames.saboteur.mine import face_up_cells, turned_goals
+from jaxgames.saboteur.observe import known_goals
+from jaxgames.saboteur.rules import held
+from jaxgames.saboteur.state import MINERS, UNDECIDED, State
+
+if TYPE_CHECKING:
+    from jaxgames.saboteur.env import SaboteurEnv
+
+# By open sides, top = 1, right = 2, bottom = 4, left = 8: heavy lines are joined, light ones are dead ends.
+JOINED = " ╹╺┗╻┃┏┣╸┛━┻┓┫┳╋"
+DEAD_END = " ╵╶└╷│┌├╴┘─┴┐┤┬┼"
+
+
+def render(env: "SaboteurEnv", state: State, player: int | None) -> str:
+    """The mine, the hands and the tools: everything, or only what `player` may know."""
+    lines = [_headline(env, state), *_mine(env, state, player), *(_seat(env, state, i, player) for i in _seats(env))]
+    return "\n".join(lines)
+
+
+def _seats(env):
+    return range(env.num_players)
+
+
+def _headline(env, state):
+    turn = "game over" if bool(state.terminated) else f"seat {int(state.current_player)} to move"
+    left = env.num_cards - int(state.drawn)
+    won = ["miners" if winner == MINERS else "saboteurs" for winner in np.asarray(state.winners) if winner != UNDECIDED]
+    rounds = f"round {int(state.round) + 1} of {env.rounds}, " if env.variant == "full" else ""
+    history = f"; won so far: {', '.join(won)}" if won else ""
+    return f"{rounds}{left} cards in the pile, {turn}{history}"
+
+
+def _mine(env, state, player):
+    grid = env.cells
+    shape = (grid.columns, grid.rows)
+    sides = np.asarray(unpack(grid, state.open)).reshape(4, *shape)
+    through = np.asarray(unpack(grid, state.through)).reshape(shape)
+    face_up = np.asarray(unpack(grid, face_up_cells(state))).reshape(shape)
+    marks = np.full(shape, "·", dtype="<U1")
+    for column, row in zip(*np.nonzero(face_up), strict=True):
+        marks[column, row] = _mark(sides[:, column, row], through[column, row])
+    marks[-grid.xmin, -grid.ymin] = "S"
+    goals = np.asarray(state.goals[int(state.round)])
+    turned = np.asarray(turned_goals(grid, state))
+    known = np.ones(NUM_GOALS, bool)
+    if player is not None:
+        known = np.asarray(known_goals(env, state, jnp.int32(player)))
+    for i, place in enumerate(grid.goal_cells):
+        if not turned[i]:
+            marks[place] = ("$" if goals[i] == GOLD else "o") if known[i] else "?"
+        elif goals[i] == GOLD:
+            marks[place] = "$"
+    columns, rows = np.nonzero(marks != "·")
+    top, bottom = max(rows.min() - 1, 0), min(rows.max() + 2, grid.rows)
+    left, right = max(columns.min() - 1, 0), min(columns.max() + 2, grid.columns)
+    header = f"x from {left + grid.xmin} to {right - 1 + grid.xmin}"
+    return [header, *(f"{row + grid.ymin:4d} {''.join(marks[left:right, row])}" for row in range(top, bottom))]
+
+
+def _mark(sides, is_through):
+    return (JOINED if is_through else DEAD_END)[int(sides @ (1, 2, 4, 8))]
+
+
+def _seat(env, state, seat, player):
+    is_open = player is None or seat == player
+    hand = [card_name(int(kind)) for kind in np.asarray(held(state, jnp.int32(seat))) if kind >= 0]
+    cards = " ".join(hand) if is_open else f"{len(hand)} cards"
+    if env.variant == "paths":
+        return f"seat {seat}: {cards}"
+    role = "?"
+    if is_open:
+        role = "saboteur" if bool(state.roles[int(state.round), seat]) else "miner"
+    broken = [name for name, is_broken in zip(TOOL_NAMES, np.asarray(state.broken[seat]), strict=True) if is_broken]
+    tools = f", broken {' '.join(broken)}" if broken else ""
+    return f"seat {seat}: {role}, {int(state.nuggets[seat])} nuggets{tools}: {cards}"
+
+
+def card_name(kind: int) -> str:
+    """A card type in a word: a path card as its picture, an action card by what it does."""
+    if kind < NUM_PATHS:
+        return _mark(OPEN[kind, 0], kind < NUM_CONNECTED)
+    if kind in (MAP, ROCKFALL):
+        return "map" if kind == MAP else "rockfall"
+    verb, tools = ("break", BREAKS[kind]) if BREAKS[kind].any() else ("mend", MENDS[kind])
+    return f"{verb}:{'/'.join(name for name, is_on in zip(TOOL_NAMES, tools, strict=True) if is_on)}"

@@ -1,0 +1,51 @@
+"""The recorded games of Saboteur, exact: seats, legal actions, rewards, observations, snaps, finals (section 18)."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgames.saboteur.state import MINERS, UNDECIDED
+from tests.support import assert_observations_match, assert_steps_match, replay, vectors
+
+RECORDS = vectors("saboteur")
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def snap_many(env, fallback, states, wishes):
+    return jax.vmap(lambda state, wish: env.snap(state, wish, fallback))(states, wishes)
+
+
+def assert_snaps_match(record, played):
+    """SB-51: every recorded hybrid action snaps to the recorded id."""
+    for fallback in sorted({row[2] for row in record["snaps"]}):
+        rows = [row for row in record["snaps"] if row[2] == fallback]
+        rows += rows[-1:] * (-len(rows) % 32)  # few batch sizes, few compilations
+        states = jax.tree.map(lambda leaf, rows=rows: leaf[np.array([row[0] for row in rows])], played.states)
+        dtypes = (jnp.int32, jnp.float32, jnp.float32, jnp.int32, jnp.int32)
+        columns = zip(*(row[1] for row in rows), strict=True)
+        wishes = tuple(jnp.array(column, dtype) for column, dtype in zip(columns, dtypes, strict=True))
+        ours = np.asarray(snap_many(played.env, fallback, states, wishes))
+        assert ours.tolist() == [row[3] for row in rows], f"{record['config']} {fallback}"
+
+
+def assert_final_matches(record, played):
+    last = jax.tree.map(jnp.asarray, played.state(-1))
+    assert np.asarray(played.env.scores(last)).tolist() == record["final"]["scores"]
+    assert bool(played.env.found_gold(last)) == record["final"]["gold_found"]
+    won = ["miners" if winner == MINERS else "saboteurs" for winner in last.winners if winner != UNDECIDED]
+    assert won == record["final"]["round_winners"]
+    assert bool(last.terminated)
+    assert not bool(last.truncated)
+
+
+@pytest.mark.parametrize("index", range(len(RECORDS)))
+def test_a_recorded_game_is_played_exactly(index):
+    record = RECORDS[index]
+    played = replay(record)
+    assert_steps_match(record, played)
+    assert_observations_match(record, played)
+    assert_snaps_match(record, played)
+    assert_final_matches(record, played)
