@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import chex
 import jax.numpy as jnp
+from jax import lax
 
 from jaxgames.env import pick
 from jaxgames.skullking.cards import (
@@ -73,13 +74,14 @@ def step(env: "SkullKingEnv", state: State, action: chex.Array) -> tuple[State, 
     size = cards_dealt(env, state)
 
     state = place_bid(state, action - BID, when=phase == BIDDING)
-    card = card_of(state, action)
+    card = lax.optimization_barrier(card_of(state, action))
     state = play_card(env, state, card, action == PLAY_TIGRESS_AS_PIRATE, when=phase == PLAYING)
     state = choose_leader(state, action - LEAD, when=phase == ABILITY_ROSIE)
     state = discard(state, card, phase)
     state = place_bet(state, action - BET, when=phase == ABILITY_ROATAN)
 
-    trick_done = (phase == PLAYING) & (table(state) != NO_CARD).all()
+    was_last = seat_after(state.current_player, 1, env.num_players) == state.leader
+    trick_done = lax.optimization_barrier((phase == PLAYING) & was_last)
     state, winner, winning_card, asked = take_trick(env, state, size, when=trick_done)
     state = pass_turn(state, phase, trick_done, asked)
 
@@ -89,7 +91,7 @@ def step(env: "SkullKingEnv", state: State, action: chex.Array) -> tuple[State, 
         phase=jnp.where(ask_harry, jnp.int8(ABILITY_HARRY), state.phase),
         current_player=jnp.where(ask_harry, state.harry, state.current_player),
     )
-    round_done = round_over & ~ask_harry
+    round_done = lax.optimization_barrier(round_over & ~ask_harry)
     change = jnp.where(phase == ABILITY_HARRY, action - (CHANGE + 1), 0).astype(jnp.int8)
     final_bids = bids_after_harry(state, change)
     points = round_points(env, state, final_bids, size)
@@ -164,7 +166,7 @@ def place_bid(state: State, bid: chex.Array, *, when: chex.Array) -> State:
 def play_card(env: "SkullKingEnv", state: State, card: chex.Array, as_pirate: chex.Array, *, when: chex.Array) -> State:
     """The card goes from the hand to the table; a card off the led suit shows a void (SK-40)."""
     mover = is_mover(state) & when
-    lead, suit = lead_of(state), suit_of(card)
+    lead, suit = lax.optimization_barrier((lead_of(state), suit_of(card)))
     shows_void = (lead != suit) & (suit > 0)
     if env.trump_anytime:
         shows_void &= suit != ROGER  # black was allowed anyway
@@ -213,7 +215,7 @@ def take_trick(
     """
     seats = env.num_players
     cards, tigress = table(state), state.tigress_is_pirate
-    winner, leader = winner_and_leader(cards, state.leader, tigress)
+    winner, leader = lax.optimization_barrier(winner_and_leader(cards, state.leader, tigress))
     is_won = when & (winner >= 0)
     winner = jnp.where(is_won, winner, -1).astype(jnp.int8)
     takes = jnp.arange(seats) == winner
@@ -222,7 +224,7 @@ def take_trick(
 
     loots = cards == jnp.asarray(LOOTS, jnp.int8)[:, None]  # bool[loot, seat]
     allied = (loots & ~takes).any(-1) & is_won
-    loot_player = jnp.argmax(loots, axis=-1).astype(jnp.int8)
+    loot_player = jnp.where(loots, jnp.arange(seats, dtype=jnp.int8), -1).max(-1)
 
     pirate = jnp.arange(ROSIE, HARRY + 1) == card
     has_ability = (pirate & state.abilities).any()
@@ -230,7 +232,8 @@ def take_trick(
     asked = jnp.where(pirate & has_ability & may_ask, jnp.asarray(PIRATE_PHASES), PLAYING).max()
 
     draws = asked == ABILITY_BENDT_1
-    top = jnp.where((jnp.arange(state.top.shape[0]) == state.round)[:, None], state.top, NO_CARD).min(0)
+    takes, draws, card, winner, asked = lax.optimization_barrier((takes, draws, card, winner, asked))
+    top = state.top[state.round]
     drawn = with_card(with_card(state.hand, top[0]), top[1])
     takes_and_draws = (takes & draws)[:, None]
     taken = state.replace(
@@ -259,7 +262,11 @@ def winner_and_leader(
     """
     seats = cards.shape[0]
     order = play_order(leader, seats)
-    earlier = jnp.int16(7) - order
+
+    def seat_of(power):
+        """The seat with the highest power. Its place in the order rides in the low bits: no argmax, which is slow."""
+        return seat_after(leader, 7 - ((power * 8 + (7 - order)).max() & 7), seats)
+
     suit, number = suit_of(cards), number_of(cards)
     has_number = number > 0
     has_king = (cards == SKULL_KING).any()
@@ -271,14 +278,13 @@ def winner_and_leader(
     power = jnp.where(cards == SKULL_KING, 300, power)
     # Below every escape, the Whale above the Kraken: who leads when nothing else lies there (SK-15).
     power = jnp.where(cards == WHALE, -1, jnp.where(cards == KRAKEN, -2, power))
-    best = jnp.argmax(power * 8 + earlier).astype(jnp.int8)
+    best = seat_of(power)
 
-    whale = cards == WHALE
-    whale_played = jnp.where(whale, order, -1).max()
+    whale_played = jnp.where(cards == WHALE, order, -1).max()
     kraken_played = jnp.where(cards == KRAKEN, order, -1).max()
     whale_rules, kraken_rules = whale_played > kraken_played, kraken_played > whale_played
-    highest = jnp.argmax(number.astype(jnp.int16) * 8 + earlier).astype(jnp.int8)
-    whale_seat = jnp.argmax(whale).astype(jnp.int8)
+    highest = seat_of(number.astype(jnp.int16))
+    whale_seat = seat_after(leader, whale_played, seats)
 
     next_leader = jnp.where(whale_rules, jnp.where(has_number.any(), highest, whale_seat), best)
     nobody = kraken_rules | (whale_rules & ~has_number.any())
@@ -342,7 +348,7 @@ def close_round(env: "SkullKingEnv", state: State, points: chex.Array, *, when: 
     state = state.replace(total=state.total + jnp.where(when, points, 0).astype(jnp.int16))
     over = state.round + 1 == rounds
     following = (state.round + 1).astype(jnp.int8)
-    dealt = jnp.where((jnp.arange(rounds) == following)[:, None, None], state.dealt, NO_CARD).min(0)
+    dealt = state.dealt[jnp.minimum(following, rounds - 1)]
     leader = seat_after(state.starter, following, seats)
     none = jnp.full_like(state.harry, -1)
     fresh = state.replace(
@@ -380,13 +386,13 @@ def cards_dealt(env: "SkullKingEnv", state: State) -> chex.Array:
 
 def table(state: State) -> chex.Array:
     """int8[seat]: the card each seat has in the open trick, NO_CARD if none (always so between tricks)."""
-    here = jnp.arange(state.played.shape[1]) == state.tricks
-    return jnp.where(here, state.played, NO_CARD).min(-1)
+    last = state.played.shape[1] - 1
+    return jnp.where(state.tricks <= last, state.played[:, jnp.minimum(state.tricks, last)], NO_CARD)
 
 
 def hand_of_player(state: State) -> chex.Array:
     """int8[slot]: the hand of the current player."""
-    return jnp.where(is_mover(state)[:, None], state.hand, NO_CARD).min(0)
+    return state.hand[state.current_player]
 
 
 def card_of(state: State, action: chex.Array) -> chex.Array:
@@ -410,12 +416,15 @@ def card_played_first(cards: chex.Array, order: chex.Array, among: chex.Array) -
 
 
 def without(hand: chex.Array, card: chex.Array) -> chex.Array:
-    """int8[..., slot]: the ascending hand without `card`, which it must hold (NO_CARD: nothing changes)."""
-    moved_up = jnp.concatenate([hand[..., 1:], jnp.full_like(hand[..., :1], NO_CARD)], axis=-1)
-    return jnp.where(hand < card, hand, moved_up)
+    """int8[seat, slot]: the ascending hand without `card`, which it must hold (NO_CARD: nothing changes)."""
+    return jnp.where(hand < card, hand, shifted(hand, -1, NO_CARD))
 
 
 def with_card(hand: chex.Array, card: chex.Array) -> chex.Array:
-    """int8[..., slot]: the ascending hand with `card` sorted in; the last slot must be free."""
-    moved_down = jnp.concatenate([jnp.full_like(hand[..., :1], -1), hand[..., :-1]], axis=-1)
-    return jnp.minimum(hand, jnp.maximum(moved_down, card))
+    """int8[seat, slot]: the ascending hand with `card` sorted in; the last slot must be free."""
+    return jnp.minimum(hand, jnp.maximum(shifted(hand, 1, -1), card))
+
+
+def shifted(hand: chex.Array, places: int, fill: int) -> chex.Array:
+    """int8[seat, slot]: every slot moved by `places`; what becomes free is `fill`."""
+    return lax.pad(hand, jnp.int8(fill), [(0, 0, 0), (places, -places, 0)])
