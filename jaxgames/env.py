@@ -2,7 +2,7 @@
 
 import abc
 import dataclasses
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import chex
 import jax
@@ -18,6 +18,12 @@ class State:
     terminated: chex.Array  # bool[]          the game is over
     truncated: chex.Array  # bool[]          the game was cut off (only where the rules page names a limit)
     step_count: chex.Array  # int32[]         legal actions taken so far
+
+    if TYPE_CHECKING:  # what chex.dataclass adds, unseen by type checkers
+
+        def __init__(self, **fields: Any) -> None: ...
+
+        def replace(self, **changes: Any) -> Self: ...
 
     @property
     def done(self) -> chex.Array:
