@@ -1,0 +1,211 @@
+"""What everybody knows about the hidden values: the exact posterior of the deal (MT-50 to MT-56).
+
+An arrangement of values is a chain of *boundaries* p(0) <= p(1) <= ... <= p(8): p_i(v) counts the cards of hand i with
+a value below v. Every boundary is *balanced*: the four prefixes together show each suit exactly v times (MT-53). A
+chain weighs as much as there are ways to deal it: for each value 7! / (d_0! d_1! d_2! d_3!), where hand i has d_i of
+the seven cards of that value (MT-54, times a constant).
+
+The balanced boundaries of a value are few, so they are listed and summed over in pairs. Lists have a fixed room. A
+position that needs more is seen and done again with more room, at last in a dense form that has no limit.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames.magictrick.cards import NUM_SLOTS, NUM_SUITS, NUM_VALUES, suit_of, value_of
+from jaxgames.magictrick.state import State, hands
+
+# Boundaries a value in the short and in the long lists. At the start of a hand one deal in a hundred needs more than
+# 48, none of 150,000 more than 118; with every revealed card they become fewer.
+SHORT, LONG = 48, 128
+
+INNER = NUM_VALUES - 1  # p(1) ... p(7); p(0) and p(8) are the two ends of the hands
+LENGTHS = NUM_SLOTS + 1  # a prefix has 0..14 slots
+ONE_OF_EACH_SUIT = 0x1111111  # suits are counted in four bits each
+OUT_OF_BOX = 1 << 28  # a count with this in it never balances; four of them still fit in 31 bits
+
+# A boundary as one number: p_0, p_1 and p_2 in five bits each; p_3 follows, as a boundary of value v has the sum 7v.
+FIELD = 5
+FIELDS = (2 * FIELD, FIELD, 0)
+START, END = 0, sum(NUM_SLOTS << shift for shift in FIELDS)
+
+# All cells (p_0, p_1, p_2), p_2 running fastest, and the p_3 of each for v = 1..7: LENGTHS where there is none.
+CELLS = np.indices((LENGTHS,) * 3).reshape(3, -1).astype(np.int32)
+LAST = NUM_SUITS * np.arange(1, NUM_VALUES)[:, None] - CELLS.sum(axis=0)
+LAST = np.where((LAST >= 0) & (LAST < LENGTHS), LAST, LENGTHS).astype(np.int32)
+
+
+def _ways_to_share() -> tuple[np.ndarray, np.ndarray]:
+    """All shares (d_0, d_1, d_2) of seven cards, int32[share, 3], and the ways to deal each with d_3 = the rest."""
+    shares = np.indices((NUM_SUITS + 1,) * 3).reshape(3, -1).T
+    shares = shares[shares.sum(axis=-1) <= NUM_SUITS]
+    factorial = np.array([math.factorial(d) for d in range(NUM_SUITS + 1)])
+    ways = factorial[-1] / factorial[shares].prod(axis=-1) / factorial[NUM_SUITS - shares.sum(axis=-1)]
+    return shares.astype(np.int32), ways.astype(np.float32)
+
+
+SHARES, WAYS_TO_SHARE = _ways_to_share()
+WAYS = np.zeros(1 << 3 * FIELD, np.float32)  # by the difference of two boundaries
+WAYS[(SHARES << np.array(FIELDS)).sum(axis=-1)] = WAYS_TO_SHARE
+
+
+class Chains(NamedTuple):
+    """The boundaries p(1) ... p(7), with the number of ways to deal the chains through them."""
+
+    points: chex.Array  # int32[7, point]    boundaries as numbers; without meaning where there are no ways
+    ways_to: chex.Array  # float32[7, point]  from p(0) to here
+    ways_on: chex.Array  # float32[7, point]  from here to p(8)
+
+
+def belief(state: State) -> chex.Array:
+    """float32[seat, slot, value], the probability of each value in each slot; revealed slots are one-hot (MT-56)."""
+    known = jnp.arange(NUM_VALUES) == value_of(hands(state))[..., None]
+    return jnp.where(state.revealed[..., None], known.astype(jnp.float32), posterior(state, marginals))
+
+
+def marginals(chains: Chains) -> chex.Array:
+    """float32[seat, slot, value]: the value of a slot is at least v where the boundary p(v) lies before it."""
+    through = chains.ways_to * chains.ways_on
+    probability = through / through.sum(axis=-1, keepdims=True)
+    before = prefix_lengths(chains.points)[..., None] <= jnp.arange(NUM_SLOTS)  # [7, point, seat, slot]
+    at_least = jnp.where(before, probability[:, :, None, None], 0).sum(axis=1)
+    at_least = jnp.pad(at_least, ((1, 0), (0, 0), (0, 0)), constant_values=1)
+    at_least = jnp.pad(at_least, ((0, 1), (0, 0), (0, 0)))
+    # The difference of two sums may fall below zero by rounding.
+    return jnp.moveaxis(jnp.maximum(at_least[:-1] - at_least[1:], 0), 0, -1)
+
+
+def prefix_lengths(points: chex.Array) -> chex.Array:
+    """int32[7, ..., seat], the four prefixes of boundaries int32[7, ...]."""
+    first = [(points >> shift) & ((1 << FIELD) - 1) for shift in FIELDS]
+    v = np.arange(1, NUM_VALUES).reshape(INNER, *[1] * (points.ndim - 1))
+    return jnp.stack([*first, NUM_SUITS * v - sum(first)], axis=-1)
+
+
+def ways_between(start: chex.Array, end: chex.Array) -> chex.Array:
+    """float32[...], ways to deal the cards between a boundary and the next; 0 where a prefix would shrink (MT-54).
+
+    A negative share leaves 18 or more in its five bits of the difference, where the table says zero.
+    """
+    return jnp.asarray(WAYS)[(end - start) & (WAYS.size - 1)]
+
+
+def posterior(state: State, use: Callable[[Chains], Any]) -> Any:
+    """`use(chains)` of a position, from the shortest lists that hold all its boundaries.
+
+    A loop of at most one turn stands in for a branch. Under vmap `cond` would run every form for every batch; the
+    loop runs a larger one only for batches in which some game asks for it.
+    """
+    words = balanced_cells(state)
+    most = jax.lax.population_count(words).sum(axis=-1).max()
+
+    def instead(result, form, *, when):
+        return jax.lax.while_loop(
+            lambda carry: carry[0], lambda _: (jnp.bool_(False), use(form(words))), (when, result)
+        )[1]
+
+    result = use(listed(words, SHORT))
+    result = instead(result, lambda words: listed(words, LONG), when=(most > SHORT) & (most <= LONG))
+    return instead(result, dense, when=most > LONG)
+
+
+def balanced_cells(state: State) -> chex.Array:
+    """int32[7, row], the cells that are boundaries p(1) ... p(7) for the backs and revealed values (MT-53).
+
+    Bit p_2 of row 15 p_0 + p_1. Hidden values are never looked at.
+    """
+    suit, value = suit_of(hands(state)).astype(jnp.int32), value_of(hands(state))
+    v = np.arange(1, NUM_VALUES)
+    in_prefix = np.arange(NUM_SLOTS) < np.arange(LENGTHS)[:, None]  # [length, slot]
+    counts = jnp.where(in_prefix, jnp.int32(1) << (4 * suit[:, None, :]), 0).sum(axis=-1)  # [seat, length]
+    # A revealed slot lies before the boundary p(v) exactly if its value is below v.
+    belongs = value[:, None, :] < v[:, None, None, None]  # [7, seat, 1, slot]
+    in_box = (~state.revealed[:, None, :] | (in_prefix == belongs)).all(axis=-1)
+    counts = jnp.where(in_box, counts, OUT_OF_BOX)  # [7, seat, length]
+    last = jnp.pad(counts[:, 3], ((0, 0), (0, 1)), constant_values=OUT_OF_BOX)
+    total = counts[:, 0, :, None, None] + counts[:, 1, None, :, None] + counts[:, 2, None, None, :]
+    total = total.reshape(INNER, -1) + jnp.take_along_axis(last, jnp.asarray(LAST), axis=-1)
+    balanced = (total == ONE_OF_EACH_SUIT * v[:, None]).reshape(INNER, -1, LENGTHS)
+    return (balanced.astype(jnp.int32) << jnp.arange(LENGTHS)).sum(axis=-1)
+
+
+def listed(words: chex.Array, room: int) -> Chains:
+    """The chains over the first `room` boundaries of each value: all of them, or the result is wrong."""
+    points, alive = _first_points(words, room)
+
+    def step_on(ways_to, level):
+        points, following, alive = level
+        ways = ways_between(points[:, None], following[None, :]) * ways_to[:, None]
+        ways_to = jnp.where(alive, ways.sum(axis=0), 0)
+        return ways_to, ways_to
+
+    def step_back(ways_on, level):
+        points, following, alive = level
+        ways = ways_between(points[None, :], following[:, None]) * ways_on[:, None]
+        ways_on = jnp.where(alive, ways.sum(axis=0), 0)
+        return ways_on, ways_on
+
+    first = jnp.where(alive[0], ways_between(START, points[0]), 0)
+    last = jnp.where(alive[-1], ways_between(points[-1], END), 0)
+    _, ways_to = jax.lax.scan(step_on, first, (points[:-1], points[1:], alive[1:]))
+    _, ways_on = jax.lax.scan(step_back, last, (points[:-1], points[1:], alive[:-1]), reverse=True)
+    return Chains(
+        points=points,
+        ways_to=jnp.concatenate([first[None], ways_to]),
+        ways_on=jnp.concatenate([ways_on, last[None]]),
+    )
+
+
+def _first_points(words: chex.Array, room: int) -> tuple[chex.Array, chex.Array]:
+    """The first `room` set cells of each value as boundaries, int32[7, point], and which of them there are, bool.
+
+    The k-th one is found by its row, then by its bit in the row: far cheaper than `nonzero`.
+    """
+    k = jnp.arange(room)
+    counts = jax.lax.population_count(words)
+    ends = jnp.cumsum(counts, axis=-1)
+    row = jax.vmap(lambda ends: jnp.searchsorted(ends, k, side="right"))(ends)
+    row = jnp.minimum(row, words.shape[-1] - 1)
+    word, count, end = (jnp.take_along_axis(table, row, axis=-1) for table in (words, counts, ends))
+    rank = k - (end - count)
+    up_to = word[..., None] & ((2 << jnp.arange(LENGTHS)) - 1)  # [7, point, length]
+    bit = jnp.minimum((jax.lax.population_count(up_to) <= rank[..., None]).sum(axis=-1), LENGTHS - 1)
+    points = (row // LENGTHS << FIELDS[0]) + (row % LENGTHS << FIELDS[1]) + bit
+    return points, k < ends[:, -1:]
+
+
+def dense(words: chex.Array) -> Chains:
+    """The chains over all cells of a 15 x 15 x 15 table, without limit: all shares of seven cards, one by one."""
+    cube = (LENGTHS,) * 3
+    balanced = ((words[..., None] >> jnp.arange(LENGTHS)) & 1).reshape(INNER, *cube).astype(jnp.float32)
+    shares = (jnp.asarray(SHARES), jnp.asarray(WAYS_TO_SHARE))
+
+    def shifted(table, start):
+        def add(total, share):
+            d, ways = share
+            return total + ways * jax.lax.dynamic_slice(table, start(d), cube), None
+
+        return jax.lax.scan(add, jnp.zeros(cube), shares)[0]
+
+    def step_on(ways_to, balanced):
+        ways_to = balanced * shifted(jnp.pad(ways_to, (NUM_SUITS, 0)), lambda d: NUM_SUITS - d)
+        return ways_to, ways_to
+
+    def step_back(ways_on, balanced):
+        ways_on = balanced * shifted(jnp.pad(ways_on, (0, NUM_SUITS)), lambda d: d)
+        return ways_on, ways_on
+
+    _, ways_to = jax.lax.scan(step_on, jnp.zeros(cube).at[0, 0, 0].set(1), balanced)
+    _, ways_on = jax.lax.scan(step_back, jnp.zeros(cube).at[-1, -1, -1].set(1), balanced, reverse=True)
+    points = (CELLS << np.array(FIELDS)[:, None]).sum(axis=0).astype(np.int32)
+    return Chains(
+        points=jnp.broadcast_to(jnp.asarray(points), (INNER, points.size)),
+        ways_to=ways_to.reshape(INNER, -1),
+        ways_on=ways_on.reshape(INNER, -1),
+    )

@@ -1,0 +1,160 @@
+"""The rules of play and scoring (MT-10 to MT-27): what is legal, and what an action does."""
+
+import chex
+import jax
+import jax.numpy as jnp
+
+from jaxgames.env import pick
+from jaxgames.magictrick.cards import (
+    BID,
+    NO_BID,
+    NO_CARD,
+    NUM_SEATS,
+    NUM_SLOTS,
+    NUM_TRICKS,
+    PASS,
+    suit_of,
+    trick_winner,
+    value_of,
+)
+from jaxgames.magictrick.state import BIDDING, PLAYING, State, hands, num_in_trick, trick_leader
+
+
+def legal_actions(state: State) -> chex.Array:
+    """bool[29] for the current player. Never empty before the end: whoever is to act has a hidden slot (MT-17)."""
+    hidden = hidden_slots(state, state.current_player)
+    playing = state.phase == PLAYING
+    may_pass = ~playing & (hidden.sum() > 1)
+    return jnp.concatenate([legal_slots(state) & playing, hidden & ~playing, may_pass[None]])
+
+
+def legal_slots(state: State) -> chex.Array:
+    """bool[slot] that the current player may play: follow the led suit if a hidden back shows it (MT-12, MT-13)."""
+    hidden = hidden_slots(state, state.current_player)
+    follows = hidden & (of_seat(suit_of(hands(state)), state.current_player) == suit_of(state.trick[0]))
+    # Before the first card of a trick the led suit is that of NO_CARD, which no slot has.
+    return jnp.where(follows.any(), follows, hidden)
+
+
+def hidden_slots(state: State, seat: chex.Array) -> chex.Array:
+    """bool[slot], the seat's slots that were neither played nor bid (MT-10)."""
+    return ~of_seat(state.revealed, seat)
+
+
+def of_seat(table: chex.Array, seat: chex.Array) -> chex.Array:
+    """The row of one seat, [...] of [seat, ...], by comparison: it fuses where an index would not."""
+    mine = (jnp.arange(NUM_SEATS) == seat).reshape(NUM_SEATS, *[1] * (table.ndim - 1))
+    if table.dtype == bool:
+        return (table & mine).any(axis=0)
+    return jnp.where(mine, table, 0).sum(axis=0, dtype=table.dtype)
+
+
+def play(state: State, action: chex.Array, *, zero_bid_prestige: bool) -> State:
+    """The turn: a card is played, or a bid placed or passed; then perhaps a trick and a hand end."""
+    playing = state.phase == PLAYING  # read once: no transition may trigger the next
+    slot = jnp.where(action >= BID, action - BID, action) % NUM_SLOTS
+    card = of_seat(hands(state), state.current_player)
+    card = jnp.where(jnp.arange(NUM_SLOTS) == slot, card, 0).sum(dtype=jnp.int8)
+
+    state = reveal(state, slot, when=action != PASS)
+    state = add_to_trick(state, card, when=playing)
+    state = place_bid(state, card, when=~playing & (action != PASS))
+    state = pass_turn(state, playing=playing)
+    state = award_trick(state, when=(state.phase == PLAYING) & (num_in_trick(state) == NUM_SEATS))
+    return end_hand(state, when=state.tricks.sum() == NUM_TRICKS, zero_bid_prestige=zero_bid_prestige)
+
+
+def reveal(state: State, slot: chex.Array, *, when: chex.Array) -> State:
+    """The card of the slot is turned over for the rest of the hand (MT-10)."""
+    mine = jnp.arange(NUM_SEATS)[:, None] == state.current_player
+    turned = mine & (jnp.arange(NUM_SLOTS) == slot) & when
+    return state.replace(revealed=state.revealed | turned)
+
+
+def add_to_trick(state: State, card: chex.Array, *, when: chex.Array) -> State:
+    """The card joins the trick (MT-14)."""
+    place = (jnp.arange(NUM_SEATS) == num_in_trick(state)) & when
+    return state.replace(trick=jnp.where(place, card, state.trick))
+
+
+def place_bid(state: State, card: chex.Array, *, when: chex.Array) -> State:
+    """The value of the card is the player's bid; the card itself is out of play (MT-16)."""
+    mine = (jnp.arange(NUM_SEATS) == state.current_player) & when
+    return state.replace(bid=jnp.where(mine, value_of(card), state.bid))
+
+
+def pass_turn(state: State, *, playing: chex.Array) -> State:
+    """Whoever has just played and has no bid is asked for one; otherwise the next seat plays (MT-15)."""
+    asked = playing & (of_seat(state.bid, state.current_player) == NO_BID)
+    following = (state.current_player + 1) % NUM_SEATS
+    return state.replace(
+        phase=jnp.where(asked, BIDDING, PLAYING).astype(jnp.int8),
+        current_player=jnp.where(asked, state.current_player, following).astype(jnp.int8),
+    )
+
+
+def award_trick(state: State, *, when: chex.Array) -> State:
+    """The winner takes the trick and the suits in it, and leads the next (MT-18, MT-19)."""
+    winner = ((trick_leader(state) + trick_winner(state.trick)) % NUM_SEATS).astype(jnp.int8)
+    wins = (jnp.arange(NUM_SEATS) == winner) & when
+    suits = suit_bits(state.trick)
+    return state.replace(
+        tricks=state.tricks + wins,
+        captured=state.captured | jnp.where(wins, suits, 0),
+        trick=jnp.where(when, NO_CARD, state.trick),
+        current_player=jnp.where(when, winner, state.current_player),
+    )
+
+
+def suit_bits(cards: chex.Array) -> chex.Array:
+    """uint8[], the set of suits of some cards as bits."""
+    bits = jnp.uint8(1) << suit_of(cards).astype(jnp.uint8)
+    return bits[0] | bits[1] | bits[2] | bits[3]
+
+
+def end_hand(state: State, *, when: chex.Array, zero_bid_prestige: bool) -> State:
+    """Score the hand (MT-25); begin the next one in the same step, or end the game (MT-27, MT-31)."""
+    points, prestige = score_hand(state.bid, state.tricks, state.captured, zero_bid_prestige=zero_bid_prestige)
+    state = state.replace(
+        scores=state.scores + jnp.where(when, points, 0),
+        prestige=state.prestige + (prestige & when),
+    )
+    is_last = state.hand_index == state.dealt.shape[0] - 1
+    state = start_next_hand(state, when=when & ~is_last)
+    return state.replace(terminated=state.terminated | (when & is_last))
+
+
+def start_next_hand(state: State, *, when: chex.Array) -> State:
+    """Fresh slots, nothing revealed, bid or won; the lead moves on by one seat a hand (MT-11, MT-27)."""
+    hand_index = state.hand_index + 1
+    fresh = state.replace(
+        hand_index=hand_index,
+        revealed=jnp.zeros_like(state.revealed),
+        bid=jnp.full_like(state.bid, NO_BID),
+        tricks=jnp.zeros_like(state.tricks),
+        captured=jnp.zeros_like(state.captured),
+        current_player=(state.first_leader + hand_index) % NUM_SEATS,
+    )
+    return pick(when, fresh, state)
+
+
+def score_hand(
+    bid: chex.Array, tricks: chex.Array, captured: chex.Array, *, zero_bid_prestige: bool
+) -> tuple[chex.Array, chex.Array]:
+    """Points int16[seat] and prestige bool[seat] of a finished hand (MT-22 to MT-24)."""
+    made = bid == tricks
+    prestige = made & (jax.lax.population_count(captured).astype(jnp.int8) == bid)
+    if not zero_bid_prestige:
+        prestige &= bid > 0
+    points = jnp.where(made, 3 + 2 * prestige, -jnp.abs(bid - tricks))
+    return points.astype(jnp.int16), prestige
+
+
+def winners(state: State) -> chex.Array:
+    """bool[seat], who has won: the most points, then the most prestige, then shared (MT-26).
+
+    Nobody before the last card of the last hand lies open, so nobody in a game that an illegal action ended.
+    """
+    most = state.scores == state.scores.max()
+    prestige = jnp.where(most, state.prestige, -1)
+    return most & (prestige == prestige.max()) & state.terminated & state.revealed.all()
