@@ -25,32 +25,42 @@ def shuffles(key: chex.PRNGKey, count: int, n: int) -> chex.Array:
 def choose(mask: chex.Array, word: chex.Array) -> chex.Array:
     """A uniformly chosen True position of `mask`, int32[], from one random uint32 word.
 
-    The mask becomes bits, and population counts lead to the k-th: a tenth of the cost of a cumulative sum on a CPU,
-    where a categorical draw costs three of those. An all-False mask gives 0.
+    The mask becomes bits, and the k-th set bit is found by halving: a cumulative sum and an argmax take twenty times
+    as long on a CPU. An all-False mask gives 0.
     """
-    words = _as_bits(mask)
-    counts = jax.lax.population_count(words).astype(jnp.int32)
-    through = jnp.cumsum(counts)  # legal actions up to the end of each word
+    sets = [_pack(mask[start : start + 32]) for start in range(0, mask.shape[-1], 32)]
+    counts = [_count(bits) for bits in sets]
+    total = sum(counts[1:], start=counts[0])
     uniform = (word >> 8).astype(jnp.float32) * jnp.float32(2**-24)
-    k = jnp.floor(uniform * through[-1].astype(jnp.float32)).astype(jnp.int32)
+    k = jnp.floor(uniform * total.astype(jnp.float32)).astype(jnp.int32)
     # The product may round up to the count itself: the last legal action is then meant.
-    k = jnp.minimum(k, through[-1] - 1)
-    which = jnp.minimum((through <= k).sum(), words.size - 1)
-    bits, k, position = words[which], k - (through[which] - counts[which]), 32 * which
+    k = jnp.minimum(k, total - 1)
+
+    bits, place, left, passed = sets[0], jnp.int32(0), k, counts[0]
+    for i in range(1, len(sets)):
+        lies_beyond = k >= passed
+        bits = jnp.where(lies_beyond, sets[i], bits)
+        place = jnp.where(lies_beyond, 32 * i, place)
+        left = jnp.where(lies_beyond, k - passed, left)
+        passed += counts[i]
     for half in (16, 8, 4, 2, 1):
-        low = bits & jnp.uint32((1 << half) - 1)
-        in_low = jax.lax.population_count(low).astype(jnp.int32)
-        is_above = k >= in_low
-        bits = jnp.where(is_above, bits >> half, low)
-        k = jnp.where(is_above, k - in_low, k)
-        position = position + half * is_above
-    return position.astype(jnp.int32)
+        low = _count(bits & jnp.uint32((1 << half) - 1))
+        lies_above = left >= low
+        bits = jnp.where(lies_above, bits >> half, bits)
+        place = jnp.where(lies_above, place + half, place)
+        left = jnp.where(lies_above, left - low, left)
+    # With no bit at all the search keeps to the left of every half.
+    return place
 
 
-def _as_bits(mask: chex.Array) -> chex.Array:
-    """uint32[ceil(n / 32)], entry i of the mask as bit i % 32 of word i // 32."""
-    padded = jnp.pad(mask, (0, -mask.size % 32)).reshape(-1, 32)
-    return (padded.astype(jnp.uint32) << jnp.arange(32, dtype=jnp.uint32)).sum(-1, dtype=jnp.uint32)
+def _pack(mask: chex.Array) -> chex.Array:
+    """uint32[], up to 32 booleans as bits."""
+    return (mask.astype(jnp.uint32) << jnp.arange(mask.shape[-1], dtype=jnp.uint32)).sum(dtype=jnp.uint32)
+
+
+def _count(bits: chex.Array) -> chex.Array:
+    """int32[], how many bits are set."""
+    return jax.lax.population_count(bits).astype(jnp.int32)
 
 
 def random_action(key: chex.PRNGKey, mask: chex.Array) -> chex.Array:
