@@ -19,7 +19,7 @@ import numpy as np
 from jaxgames.options import check_deal_keys, check_permutation
 from jaxgames.skyjo.cards import NUM_CARDS, NUM_SLOTS, VALUES
 from jaxgames.skyjo.options import GAME, Rules
-from jaxgames.skyjo.state import Script, State, element, num_dealt
+from jaxgames.skyjo.state import Script, State, discard_top, num_dealt
 
 EXCHANGES_PER_STEP = 2
 
@@ -32,12 +32,11 @@ def seed_of(key: chex.PRNGKey) -> chex.Array:
 def shuffled_start(rules: Rules, seed: chex.Array, round_index: int) -> chex.Array:
     """int8[150], a deck whose first cards, those to be dealt, are in their final order."""
     stream = _deck_stream(jnp.int32(round_index))
-    return jax.lax.fori_loop(
-        0,
-        num_dealt(rules.num_players),
-        lambda place, deck: _exchange(deck, seed, stream, place.astype(jnp.uint8), jnp.uint8(NUM_CARDS))[0],
-        jnp.asarray(VALUES),
-    )
+
+    def settle(place, deck):
+        return _exchange(deck, seed, stream, place, NUM_CARDS, when=jnp.bool_(True))
+
+    return jax.lax.fori_loop(0, num_dealt(rules.num_players), settle, jnp.asarray(VALUES))
 
 
 def prepare_next_deck(rules: Rules, state: State) -> State:
@@ -46,8 +45,7 @@ def prepare_next_deck(rules: Rules, state: State) -> State:
     deck, ready = state.next_deck, state.next_ready
     for _ in range(EXCHANGES_PER_STEP):
         is_due = ready < num_dealt(rules.num_players)
-        exchanged, _ = _exchange(deck, state.seed, stream, ready, jnp.uint8(NUM_CARDS))
-        deck = jnp.where(is_due, exchanged, deck)
+        deck = _exchange(deck, state.seed, stream, ready, NUM_CARDS, when=is_due)
         ready = ready + is_due.astype(jnp.uint8)
     return state.replace(next_deck=deck, next_ready=ready)
 
@@ -74,13 +72,12 @@ def next_reveals(rules: Rules, state: State) -> chex.Array:
 
 def refill(state: State, *, when: chex.Array) -> State:
     """SJ-16: the discard pile without its top becomes the draw pile."""
-    top = element(state.discard, state.discard_size - jnp.uint8(1))
-    place = jnp.arange(NUM_CARDS, dtype=jnp.uint8)
+    only_the_top = state.discard.at[0].set(discard_top(state))
     return state.replace(
         deck=jnp.where(when, _refill_order(state), state.deck),
         deck_pos=jnp.where(when, 0, state.deck_pos),
-        deck_end=jnp.where(when, state.discard_size - jnp.uint8(1), state.deck_end),
-        discard=jnp.where(when & (place == 0), top, state.discard),
+        deck_end=jnp.where(when, state.discard_size - 1, state.deck_end),
+        discard=jnp.where(when, only_the_top, state.discard),
         discard_size=jnp.where(when, 1, state.discard_size),
         refills=state.refills + when,
         refilled=state.refilled | when,
@@ -93,51 +90,52 @@ def _refill_order(state: State) -> chex.Array:
         return state.discard
     orders = state.script.refills
     order = orders[state.refills % orders.shape[0]]
-    in_pool = order < state.discard_size - jnp.uint8(1)
+    in_pool = order < state.discard_size - 1
     place = jnp.where(in_pool, jnp.cumsum(in_pool, dtype=jnp.int32) - 1, NUM_CARDS)
     scripted = jnp.zeros_like(state.deck).at[place].set(state.discard[order], mode="drop")
     return jnp.where(state.script.in_force, scripted, state.discard)
 
 
-def draw(state: State) -> tuple[chex.Array, chex.Array]:
-    """(int8[150] deck with the next card in its place deck_pos, int8[] that card)."""
-    exchanged, card = _exchange(state.deck, state.seed, _pile_stream(state), state.deck_pos, state.deck_end)
-    if state.script is None:
-        return exchanged, card
-    in_force = state.script.in_force
-    return (
-        jnp.where(in_force, state.deck, exchanged),
-        jnp.where(in_force, element(state.deck, state.deck_pos), card),
-    )
+def draw(state: State, *, when: chex.Array) -> tuple[State, chex.Array]:
+    """(the draw pile without its first card, int8[] that card)."""
+    deck = _settle(state, state.deck, state.deck_pos, when=when)
+    card = deck[jnp.minimum(state.deck_pos, NUM_CARDS - 1)]
+    return state.replace(deck=deck, deck_pos=state.deck_pos + when.astype(jnp.uint8)), card
 
 
 def draw_order(state: State) -> chex.Array:
     """int8[150] whose places deck_pos..deck_end-1 hold the draw pile in its true order, next card first."""
-    stream = _pile_stream(state)
 
     def settle(place, deck):
-        exchanged, _ = _exchange(deck, state.seed, stream, place.astype(jnp.uint8), state.deck_end)
-        return jnp.where((place >= state.deck_pos) & (place < state.deck_end), exchanged, deck)
+        return _settle(state, deck, place, when=(place >= state.deck_pos) & (place < state.deck_end))
 
-    settled = jax.lax.fori_loop(0, NUM_CARDS, settle, state.deck)
-    return settled if state.script is None else jnp.where(state.script.in_force, state.deck, settled)
+    return jax.lax.fori_loop(0, NUM_CARDS, settle, state.deck)
+
+
+def _settle(state: State, deck: chex.Array, place: chex.Array, *, when: chex.Array) -> chex.Array:
+    """The deck with the right card in `place`, if all places before are settled. A scripted deck always is."""
+    if state.script is not None:
+        when = when & ~state.script.in_force
+    stream = jnp.where(state.refilled, _refill_stream(state.refills), _deck_stream(state.round_index))
+    return _exchange(deck, state.seed, stream, place, state.deck_end, when=when)
 
 
 def _exchange(
-    deck: chex.Array, seed: chex.Array, stream: chex.Array, place: chex.Array, end: chex.Array
-) -> tuple[chex.Array, chex.Array]:
-    """One step of Fisher-Yates: `place` changes cards with a uniform one of place..end-1. (deck, card now there)."""
-    span = end.astype(jnp.uint32) - place
+    deck: chex.Array,
+    seed: chex.Array,
+    stream: chex.Array,
+    place: chex.Array,
+    end: chex.Numeric,
+    *,
+    when: chex.Array,
+) -> chex.Array:
+    """One step of Fisher-Yates: the card in `place` changes with a uniform one of place..end-1."""
+    span = jnp.where(when, jnp.asarray(end, jnp.uint32) - place.astype(jnp.uint32), 0)
     # 24 random bits times at most 150: fits 32 bits, and is uniform to one part in 10^5.
-    partner = place + (((_words(seed, stream, place) >> 8) * span) >> 24).astype(jnp.uint8)
-    there, here = element(deck, partner), element(deck, place)
-    at = jnp.arange(NUM_CARDS, dtype=jnp.uint8)
-    return jnp.where(at == place, there, jnp.where(at == partner, here, deck)), there
-
-
-def _pile_stream(state: State) -> chex.Array:
-    """The shuffle that the draw pile comes from: this round's deck, or the last refill."""
-    return jnp.where(state.refilled, _refill_stream(state.refills), _deck_stream(state.round_index))
+    ahead = ((_words(seed, stream, place) >> 8) * span) >> 24
+    here = jnp.minimum(place, NUM_CARDS - 1).astype(jnp.int32)  # past the end only without `when`
+    there = jnp.minimum(here + ahead.astype(jnp.int32), NUM_CARDS - 1)
+    return deck.at[jnp.stack([here, there])].set(deck[jnp.stack([there, here])])
 
 
 def _deck_stream(round_index: chex.Array) -> chex.Array:

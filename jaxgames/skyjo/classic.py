@@ -165,7 +165,9 @@ class SkyjoEnv:
             in_new_round = 0 if self.env.rules.manual_setup else 2 * self.env.num_players
         for i in range(count):
             is_new = i >= count - in_new_round
-            self._written.append((int(self.state.step_count), int(self.state.round_index if is_new else before.round_index)))
+            self._written.append(
+                (int(self.state.step_count), int(self.state.round_index if is_new else before.round_index))
+            )
 
     def _dated(self, rows: list[list[int]]) -> list[dict[str, Any]]:
         """The newest records, as dictionaries in the words of SJ-45."""
@@ -247,7 +249,9 @@ def _discard_pile(state: State) -> list[int]:
 
 def _board_views(state: State) -> dict[int, dict[str, list[int]]]:
     """What everyone sees of each board."""
-    values = np.where(state.status == Slot.FACE_UP, state.cards, np.where(state.status == Slot.HIDDEN, UNKNOWN_VALUE, 0))
+    values = np.where(
+        state.status == Slot.FACE_UP, state.cards, np.where(state.status == Slot.HIDDEN, UNKNOWN_VALUE, 0)
+    )
     return {
         owner: {
             "values": values[owner].tolist(),

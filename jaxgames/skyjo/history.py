@@ -50,33 +50,37 @@ def write(state: State, records: list[Records], *, deals: chex.Array) -> State:
     count = written.sum(dtype=jnp.int32)
     in_round = jnp.where(deals, records[-1].rows.shape[0], state.history_in_round + count)
     return state.replace(
-        history=_keep_last(state.history, rows, written),
+        history=_append(state.history, state.history_size, rows, written),
         history_size=state.history_size + count,
         history_in_round=jnp.minimum(in_round, state.history.shape[0]).astype(jnp.uint8),
     )
 
 
-def _keep_last(history: chex.Array, rows: chex.Array, written: chex.Array) -> chex.Array:
-    """int16[K, 6], the last K of the old records followed by those written."""
+def _append(history: chex.Array, size: chex.Array, rows: chex.Array, written: chex.Array) -> chex.Array:
+    """int16[K, 6] as a ring: one write, however many records a step leaves."""
     length = history.shape[0]
-    if length == 0:
+    if length == 0 or rows.shape[0] == 0:
         return history
-    every = jnp.concatenate([history, rows])
-    counted = jnp.concatenate([jnp.ones(length, bool), written])
-    from_here = jnp.cumsum(counted[::-1], dtype=jnp.uint8)[::-1]  # records from here to the newest
-    wanted = jnp.arange(length, 0, -1, dtype=jnp.uint8)
-    chosen = counted & (from_here == wanted[:, None])  # [K, old and new]
-    return jnp.where(chosen[:, :, None], every, 0).sum(1, dtype=jnp.int16)
+    through = jnp.cumsum(written, dtype=jnp.int32)
+    is_kept = written & (through > through[-1] - length)  # the rest would be overwritten at once
+    row = (size + through - 1) % length
+    return history.at[jnp.where(is_kept, row, length)].set(rows, mode="drop")
+
+
+def in_order(state: State) -> chex.Array:
+    """int16[K, 6], the last K records, oldest first, padding in front."""
+    length = state.history.shape[0]
+    return state.history[(state.history_size + jnp.arange(length)) % max(1, length)]
 
 
 def is_current_round(state: State) -> chex.Array:
-    """bool[K], rows that belong to this round."""
+    """bool[K], rows of `in_order` that belong to this round."""
     length = state.history.shape[0]
     return jnp.arange(length) >= length - state.history_in_round.astype(jnp.int32)
 
 
 def since_last_turn(state: State, player: chex.Array) -> chex.Array:
-    """bool[K], rows after the second newest record of `player`, within this round (SJ-48)."""
-    own = is_current_round(state) & (state.history[:, 0] == player)
+    """bool[K], rows of `in_order` after the second newest record of `player`, within this round (SJ-48)."""
+    own = is_current_round(state) & (in_order(state)[:, 0] == player)
     own_from_here = jnp.cumsum(own[::-1], dtype=jnp.int32)[::-1]
     return is_current_round(state) & (own_from_here < 2)

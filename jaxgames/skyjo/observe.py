@@ -20,7 +20,7 @@ from jaxgames.skyjo.cards import (
     Phase,
     Slot,
 )
-from jaxgames.skyjo.history import since_last_turn
+from jaxgames.skyjo.history import in_order, since_last_turn
 from jaxgames.skyjo.options import Rules
 from jaxgames.skyjo.state import (
     State,
@@ -58,7 +58,7 @@ def tokens(rules: Rules, state: State, player: chex.Array) -> Tokens:
         discard_token=_integers([discard_top(state), state.discard_size]),
         global_token=_integers(facts),
         decision_token=_integers(decision),
-        action_tokens=state.history.astype(jnp.int32),
+        action_tokens=in_order(state).astype(jnp.int32),
         action_tokens_since_last_turn=_window(state, player),
     )
 
@@ -157,7 +157,7 @@ def _board_tokens(rules: Rules, state: State, player: chex.Array) -> chex.Array:
 
 
 def _window(state: State, player: chex.Array) -> chex.Array:
-    return jnp.where(since_last_turn(state, player)[:, None], state.history, HISTORY_UNKNOWN).astype(jnp.int32)
+    return jnp.where(since_last_turn(state, player)[:, None], in_order(state), HISTORY_UNKNOWN).astype(jnp.int32)
 
 
 def _seats_from(rules: Rules, player: chex.Array) -> chex.Array:

@@ -30,7 +30,9 @@ def render(rules: Rules, state: State, player: int | None = None) -> str:
         seen = int(state.hand) if player is None else int(drawn_value(state, np.int32(player)))
         card = "A card" if seen == UNKNOWN_VALUE else f"The {seen}"
         lines.append(f"{card} {HAND_WORDS[Hand(int(state.hand_use))]}")
-    boards = [_board(np.asarray(state.cards[seat]), np.asarray(state.status[seat]), player is None) for seat in range(n)]
+    boards = [
+        _board(np.asarray(state.cards[seat]), np.asarray(state.status[seat]), player is None) for seat in range(n)
+    ]
     width = len(boards[0][0])
     names = [f"P{seat}{'*' if int(state.ender) == seat else ''}: {int(state.scores[seat])}" for seat in range(n)]
     lines += ["", GAP.join(name.ljust(width) for name in names).rstrip()]

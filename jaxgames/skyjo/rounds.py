@@ -25,7 +25,7 @@ def deal_round(rules: Rules, state: State, *, when: chex.Array) -> tuple[State, 
         deck=deck,
         deck_pos=jnp.uint8(num_dealt(n)),
         deck_end=jnp.uint8(NUM_CARDS),
-        discard=jnp.where(jnp.arange(NUM_CARDS) == 0, deck[n * NUM_SLOTS], 0),
+        discard=state.discard.at[0].set(deck[n * NUM_SLOTS]),
         discard_size=jnp.uint8(1),
         current_player=state.ender,
         opener=state.ender,
@@ -42,15 +42,16 @@ def deal_round(rules: Rules, state: State, *, when: chex.Array) -> tuple[State, 
     if rules.manual_setup:
         return pick(when, dealt, state), no_records()
     reveals = chance.next_reveals(rules, state)
-    is_shown = jnp.arange(NUM_SLOTS) == reveals[:, :, None]  # [seat, flip, slot]
-    dealt = dealt.replace(status=jnp.where(is_shown.any(1), jnp.int8(Slot.FACE_UP), Slot.HIDDEN))
-    dealt = dealt.replace(current_player=starter(rules, dealt))
+    seats = jnp.arange(n)[:, None]
+    shown = cards[seats, reveals]  # [seat, 2]
+    dealt = dealt.replace(status=dealt.status.at[seats, reveals].set(Slot.FACE_UP))
+    dealt = dealt.replace(current_player=starter(rules, dealt, shown.sum(1)))
     flips = record(
         actor=np.repeat(np.arange(n), 2),  # SJ-11: each player's first slot, then the second
         action_type=Record.SETUP_FLIP,
         source=HISTORY_UNKNOWN,
         target_pos=reveals.ravel(),
-        a_value=jnp.where(is_shown, cards[:, None, :], 0).sum(-1).ravel(),
+        a_value=shown.ravel(),
         b_value=HISTORY_UNKNOWN,
         when=when,
     )

@@ -53,9 +53,8 @@ def play(rules: Rules, state: State, action: chex.Array) -> State:
 
 def legal(rules: Rules, state: State) -> chex.Array:
     """bool[action] (SJ-40, SJ-41). Never empty: whoever is to move has a hidden slot (SJ-21)."""
-    mine = (jnp.arange(rules.num_players) == state.current_player)[:, None]
-    hidden = (mine & (state.status == Slot.HIDDEN)).any(0)  # [slot]
-    there = (mine & (state.status != Slot.REMOVED)).any(0)
+    board = state.status[state.current_player]
+    hidden, there = board == Slot.HIDDEN, board != Slot.REMOVED
     setup = in_setup(state)
     if not rules.look_first:
         return jnp.concatenate([there & ~setup, there & ~setup, hidden & ~setup, hidden & setup])

@@ -42,7 +42,7 @@ class State(jaxgames.env.State):
     round_index: chex.Array  # int32[]           from 1
     refills: chex.Array  # int32[]           refills of the game so far
     refilled: chex.Array  # bool[]            in this round
-    history: chex.Array  # int16[K, 6]       public records, oldest first, HISTORY_UNKNOWN in front (SJ-47)
+    history: chex.Array  # int16[K, 6]       the last K records (SJ-47), record i in row i % K
     history_size: chex.Array  # int32[]           records in all
     history_in_round: chex.Array  # uint8[]           records of this round, at most K
     seed: chex.Array  # uint32[2]         all chance still to come is a function of it
@@ -56,11 +56,6 @@ def num_dealt(num_players: int) -> int:
     return NUM_SLOTS * num_players + 1
 
 
-def element(row: chex.Array, place: chex.Array) -> chex.Array:
-    """row[place], and 0 for a place past the end: a comparison cannot leave the row, and fuses where a gather stops."""
-    return jnp.where(jnp.arange(row.shape[0], dtype=place.dtype) == place, row, 0).sum(dtype=row.dtype)
-
-
 def draw_pile_size(state: State) -> chex.Array:
     """int32[]"""
     return state.deck_end.astype(jnp.int32) - state.deck_pos
@@ -68,8 +63,8 @@ def draw_pile_size(state: State) -> chex.Array:
 
 def discard_top(state: State) -> chex.Array:
     """int8[], UNKNOWN_VALUE if the pile is empty (only between the steps of a turn)."""
-    top = element(state.discard, state.discard_size - jnp.uint8(1))  # the top of nothing is place 255: no card
-    return jnp.where(state.discard_size > 0, top, UNKNOWN_VALUE)
+    below = jnp.maximum(state.discard_size, 1) - jnp.uint8(1)
+    return jnp.where(state.discard_size > 0, state.discard[below], UNKNOWN_VALUE)
 
 
 def in_draw_pile(state: State) -> chex.Array:

@@ -11,7 +11,6 @@ from jaxgames.skyjo.cards import (
     NUM_CARDS,
     NUM_COLUMNS,
     NUM_ROWS,
-    NUM_SLOTS,
     SOURCE_DECK,
     SOURCE_DISCARD,
     UNKNOWN_VALUE,
@@ -21,7 +20,7 @@ from jaxgames.skyjo.cards import (
 )
 from jaxgames.skyjo.history import Records, no_records, record
 from jaxgames.skyjo.options import Rules
-from jaxgames.skyjo.state import State, element, known_sums, num_hidden
+from jaxgames.skyjo.state import State, discard_top, known_sums
 
 
 class Move(NamedTuple):
@@ -39,10 +38,8 @@ class Move(NamedTuple):
 def draw_card(state: State, *, when: chex.Array) -> State:
     """The top of the draw pile comes to hand; an empty pile is refilled only now (SJ-16)."""
     state = chance.refill(state, when=when & (state.deck_pos == state.deck_end))
-    deck, card = chance.draw(state)
+    state, card = chance.draw(state, when=when)
     return state.replace(
-        deck=jnp.where(when, deck, state.deck),
-        deck_pos=state.deck_pos + when.astype(jnp.uint8),
         hand=jnp.where(when, card, state.hand),
         hand_use=jnp.where(when, Hand.FROM_DECK, state.hand_use),
     )
@@ -50,10 +47,9 @@ def draw_card(state: State, *, when: chex.Array) -> State:
 
 def take_discard(state: State, *, when: chex.Array) -> State:
     """The top of the discard pile comes to hand, and must be placed (SJ-15)."""
-    size = state.discard_size - when.astype(jnp.uint8)
     return state.replace(
-        discard_size=size,
-        hand=jnp.where(when, element(state.discard, size), state.hand),
+        discard_size=state.discard_size - when.astype(jnp.uint8),
+        hand=jnp.where(when, discard_top(state), state.hand),
         hand_use=jnp.where(when, Hand.FROM_DISCARD, state.hand_use),
     )
 
@@ -71,15 +67,13 @@ def discard_card(state: State, *, when: chex.Array) -> State:
 
 def use_card(state: State, move: Move) -> tuple[State, Records]:
     """SJ-14: the card in hand replaces the one at `position`, or that one is turned up; in set-up only the latter."""
-    target = _target(state, move.position)
-    old = jnp.where(target, state.cards, 0).sum(dtype=jnp.int8)
+    place = (state.current_player, move.position)
+    old = state.cards[place]
     hand, use = state.hand, state.hand_use
     acts = move.sets_up | move.completes
     places = move.completes & (use != Hand.THROWN)
     from_discard = use == Hand.FROM_DISCARD
-    drawn_type = jnp.where(
-        use == Hand.THROWN, Record.DRAW_DECK_DISCARD_AND_FLIP, Record.DRAW_DECK_KEEP_AND_REPLACE
-    )
+    drawn_type = jnp.where(use == Hand.THROWN, Record.DRAW_DECK_DISCARD_AND_FLIP, Record.DRAW_DECK_KEEP_AND_REPLACE)
     turn_type = jnp.where(from_discard, Record.TAKE_DISCARD_AND_REPLACE, drawn_type)
     source = jnp.where(from_discard, SOURCE_DISCARD, SOURCE_DECK)
     written = record(
@@ -93,8 +87,8 @@ def use_card(state: State, move: Move) -> tuple[State, Records]:
     )
     state = push(state, old, when=places)
     used = state.replace(
-        cards=jnp.where(target & places, hand, state.cards),
-        status=jnp.where(target & acts, Slot.FACE_UP, state.status),
+        cards=state.cards.at[place].set(jnp.where(places, hand, old)),
+        status=state.status.at[place].set(jnp.where(acts, Slot.FACE_UP, state.status[place])),
         hand=jnp.where(move.completes, UNKNOWN_VALUE, hand),
         hand_use=jnp.where(move.completes, Hand.EMPTY, use),
     )
@@ -105,12 +99,11 @@ def clear_column(rules: Rules, state: State, position: chex.Array, *, when: chex
     """SJ-17: three equal face-up cards leave the board. Only the column just changed can have become such a one."""
     if rules.max_clears == 0:
         return state, no_records()
-    is_actor = jnp.arange(rules.num_players) == state.current_player
-    column = position % NUM_COLUMNS
-    in_column = is_actor[:, None] & (jnp.arange(NUM_SLOTS) % NUM_COLUMNS == column)
-    value = jnp.where(_target(state, position), state.cards, 0).sum(dtype=jnp.int8)
-    matches = (in_column & (state.status == Slot.FACE_UP) & (state.cards == value)).sum() == NUM_ROWS
-    clears = when & matches & (is_actor & (state.clears < rules.max_clears)).any()
+    actor, column = state.current_player, position % NUM_COLUMNS
+    places = (actor, column + NUM_COLUMNS * jnp.arange(NUM_ROWS))
+    cards, status, value = state.cards[places], state.status[places], state.cards[actor, position]
+    matches = ((status == Slot.FACE_UP) & (cards == value)).all()
+    clears = when & matches & (state.clears[actor] < rules.max_clears)
     written = record(
         actor=state.current_player,
         action_type=Record.COLUMN_CLEARED,
@@ -123,8 +116,8 @@ def clear_column(rules: Rules, state: State, position: chex.Array, *, when: chex
     if rules.clears_to_discard:
         state = push(state, value, when=clears, copies=NUM_ROWS)
     cleared = state.replace(
-        status=jnp.where(in_column & clears, Slot.REMOVED, state.status),
-        clears=state.clears + (is_actor & clears).astype(jnp.int8),
+        status=state.status.at[places].set(jnp.where(clears, Slot.REMOVED, status)),
+        clears=state.clears.at[actor].add(clears.astype(jnp.int8)),
     )
     return cleared, written
 
@@ -135,7 +128,7 @@ def pass_turn(rules: Rules, state: State, *, sets_up: chex.Array, completes: che
     reveals_left = state.reveals_left - (is_actor & sets_up).astype(jnp.int8)
     is_set_up = sets_up & ~(is_actor & (reveals_left > 0)).any()
 
-    goes_out = completes & (state.ender < 0) & (is_actor & (num_hidden(state) == 0)).any()
+    goes_out = completes & (state.ender < 0) & ~(state.status[state.current_player] == Slot.HIDDEN).any()
     ender = jnp.where(goes_out, state.current_player, state.ender)
     final_turns = (state.final_turns | goes_out) & ~(is_actor & completes)
     is_last_turn = (ender >= 0) & ~final_turns.any()
@@ -148,26 +141,20 @@ def pass_turn(rules: Rules, state: State, *, sets_up: chex.Array, completes: che
         final_turns=final_turns,
         ender=ender,
         turns_in_round=state.turns_in_round + completes,
-        current_player=jnp.where(starts, starter(rules, state), current_player),
+        current_player=jnp.where(starts, starter(rules, state, known_sums(state)), current_player),
     )
 
 
-def starter(rules: Rules, state: State) -> chex.Array:
-    """int8[], who takes the first turn (SJ-13)."""
-    highest = jnp.argmax(known_sums(state)).astype(jnp.int8)  # the first of equals
+def starter(rules: Rules, state: State, sums: chex.Array) -> chex.Array:
+    """int8[], who takes the first turn, given the sums of the face-up cards (SJ-13)."""
+    highest = jnp.argmax(sums).astype(jnp.int8)  # the first of equals
     return jnp.where(state.round_index >= 2, state.opener, highest) if rules.ender_starts else highest
 
 
 def push(state: State, card: chex.Array, *, when: chex.Array, copies: int = 1) -> State:
     """`card`, `copies` times, on top of the discard pile."""
-    height = jnp.arange(NUM_CARDS, dtype=jnp.uint8) - state.discard_size  # wraps round below the top: no low number
+    place = jnp.where(when, state.discard_size + jnp.arange(copies), NUM_CARDS)  # past the end nothing is written
     return state.replace(
-        discard=jnp.where(when & (height < copies), card, state.discard),
+        discard=state.discard.at[place].set(card, mode="drop"),
         discard_size=state.discard_size + copies * when.astype(jnp.uint8),
     )
-
-
-def _target(state: State, position: chex.Array) -> chex.Array:
-    """bool[seat, slot], the slot `position` of the player to move."""
-    seats, slots = state.cards.shape
-    return (jnp.arange(seats) == state.current_player)[:, None] & (jnp.arange(slots) == position)
