@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from jaxgames.schafkopf.cards import CONTRACT_NAMES, NAMES, NO_SEAT, NUM_CARDS, NUM_SEATS, TRUMPS
+from jaxgames.schafkopf.cards import CONTRACT_NAMES, NAMES, NO_SEAT, NUM_CARDS, NUM_SEATS, NUM_TRUMPS, TOP_TRUMPS
 from jaxgames.schafkopf.state import BIDDING, CONTRA, FIRST_TRICK, RETOUR, State
 
 STAGE_NAMES = {BIDDING: "bidding", CONTRA: "contra", RETOUR: "retour"}
@@ -45,11 +45,11 @@ def _said(state: State, seat: int) -> str:
 def _hand(state: State, seat: int) -> list[str]:
     """The cards in hand: trumps first, then suit by suit, each from the highest."""
     gone = set(np.asarray(state.played).ravel().tolist())
-    trumps = int(TRUMPS[int(state.contract)])
+    contract = int(state.contract)
+    trumps = TOP_TRUMPS[contract][: NUM_TRUMPS[contract]].tolist()
+    plain = [card for card in sorted(range(NUM_CARDS), key=lambda card: (card % 4, card))[::-1] if card not in trumps]
     dealt = int(state.dealt[seat])
-    cards = [card for card in range(NUM_CARDS) if dealt >> card & 1 and card not in gone]
-    cards.sort(key=lambda card: (not trumps >> card & 1, -(card % 4), -card))
-    return [NAMES[card] for card in cards]
+    return [NAMES[card] for card in trumps + plain if dealt >> card & 1 and card not in gone]
 
 
 def _trick(state: State, trick: int) -> str:
