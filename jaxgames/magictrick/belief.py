@@ -73,8 +73,8 @@ def marginals(chains: Chains) -> chex.Array:
     """float32[seat, slot, value]: the value of a slot is at least v where the boundary p(v) lies before it."""
     through = chains.ways_to * chains.ways_on
     probability = through / through.sum(axis=-1, keepdims=True)
-    before = prefix_lengths(chains.points)[..., None] <= jnp.arange(NUM_SLOTS)  # [7, point, seat, slot]
-    at_least = jnp.where(before, probability[:, :, None, None], 0).sum(axis=1)
+    before = prefix_lengths(chains.points)[:, :, None] <= jnp.arange(NUM_SLOTS)[:, None]  # [7, seat, slot, point]
+    at_least = jnp.where(before, probability[:, None, None], 0).sum(axis=-1)
     at_least = jnp.pad(at_least, ((1, 0), (0, 0), (0, 0)), constant_values=1)
     at_least = jnp.pad(at_least, ((0, 1), (0, 0), (0, 0)))
     # The difference of two sums may fall below zero by rounding.
@@ -82,10 +82,10 @@ def marginals(chains: Chains) -> chex.Array:
 
 
 def prefix_lengths(points: chex.Array) -> chex.Array:
-    """int32[7, ..., seat], the four prefixes of boundaries int32[7, ...]."""
+    """int32[7, seat, ...], the four prefixes of boundaries int32[7, ...]."""
     first = [(points >> shift) & ((1 << FIELD) - 1) for shift in FIELDS]
     v = np.arange(1, NUM_VALUES).reshape(INNER, *[1] * (points.ndim - 1))
-    return jnp.stack([*first, NUM_SUITS * v - sum(first)], axis=-1)
+    return jnp.stack([*first, NUM_SUITS * v - sum(first)], axis=1)
 
 
 def ways_between(start: chex.Array, end: chex.Array) -> chex.Array:
@@ -97,18 +97,22 @@ def ways_between(start: chex.Array, end: chex.Array) -> chex.Array:
 
 
 def posterior(state: State, use: Callable[[Chains], Any]) -> Any:
-    """`use(chains)` of a position, from the shortest lists that hold all its boundaries.
-
-    A loop of at most one turn stands in for a branch. Under vmap `cond` would run every form for every batch; the
-    loop runs a larger one only for batches in which some game asks for it.
-    """
+    """`use(chains)` of a position, from the shortest lists that hold all its boundaries."""
     words = balanced_cells(state)
     most = jax.lax.population_count(words).sum(axis=-1).max()
 
     def instead(result, form, *, when):
-        return jax.lax.while_loop(
-            lambda carry: carry[0], lambda _: (jnp.bool_(False), use(form(words))), (when, result)
-        )[1]
+        """A loop of at most one turn, where a branch is meant.
+
+        Under vmap `cond` would run every form for every batch; the loop runs a larger one only for batches in which
+        some game asks for it. Its input is masked by the condition, or the compiler would move the work out of it.
+        """
+
+        def again(carry):
+            asked, _ = carry
+            return jnp.bool_(False), use(form(jnp.where(asked, words, 0)))
+
+        return jax.lax.while_loop(lambda carry: carry[0], again, (when, result))[1]
 
     result = use(listed(words, SHORT))
     result = instead(result, lambda words: listed(words, LONG), when=(most > SHORT) & (most <= LONG))
