@@ -138,14 +138,12 @@ def compare_with_all_deals(env, key, state, player: int, draws: int, most: int =
     return len(deals), np.bincount(found[found >= 0], minlength=len(legal)), int((found < 0).sum())
 
 
-def endgames(env, key, count: int, cards_left: int = 3):
-    """[(state, player)]: positions of cowards at the start of a late trick, most of them after a search or a flight."""
-    state_key, player_key = jax.random.split(key)
-    states = mid_game_states(env, ("random_coward",), state_key, 64 * count)
+def endgames(states, key, count: int, cards_left: int = 3):
+    """[(state, player)]: the first `count` of `states` that are a Sauspiel with few cards left, a random observer."""
     left = NUM_CARDS - (np.asarray(states.played) >= 0).sum(axis=(1, 2))
-    contract = np.asarray(states.contract)
-    late = np.flatnonzero((left <= 4 * cards_left) & (left > 4) & (contract >= 1) & (contract <= 3))[:count]
-    players = np.asarray(jax.random.randint(player_key, (len(late),), 0, NUM_SEATS))
+    is_sauspiel = np.isin(np.asarray(states.contract), (1, 2, 3))
+    late = np.flatnonzero((left <= NUM_SEATS * cards_left) & (left > NUM_SEATS) & is_sauspiel)[:count]
+    players = np.asarray(jax.random.randint(key, (len(late),), 0, NUM_SEATS))
     return [(jax.tree.map(lambda leaf, i=i: leaf[i], states), int(p)) for i, p in zip(late, players, strict=True)]
 
 
@@ -183,7 +181,8 @@ def reach_every_deal(env, options):
     key = jax.random.fold_in(jax.random.key(options.seed), 99)
     proposed = legal = missed = outside = 0
     chi_square, freedom, ratios = 0.0, 0, []
-    for index, (state, player) in enumerate(endgames(env, key, options.endgames)):
+    states = mid_game_states(env, ("random_coward",), key, 64 * options.endgames)
+    for index, (state, player) in enumerate(endgames(states, key, options.endgames)):
         count, drawn, illegal = compare_with_all_deals(
             env, jax.random.fold_in(key, index), state, player, options.draws
         )
