@@ -5,7 +5,7 @@ A host-side shell: every rule is that of the functional environment, `jaxgames.s
 
 import collections
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -14,13 +14,10 @@ from jaxgames.options import check_int
 from jaxgames.skyjo import env as functional
 from jaxgames.skyjo.cards import (
     HISTORY_UNKNOWN,
-    NUM_SLOTS,
     RECORD_FIELDS,
     UNKNOWN_VALUE,
-    Decision,
     DecisionPhase,
     Hand,
-    Macro,
     Phase,
     Record,
     Slot,
@@ -28,20 +25,8 @@ from jaxgames.skyjo.cards import (
     macro_to_action,
 )
 from jaxgames.skyjo.chance import draw_order
+from jaxgames.skyjo.render import name_and_position
 from jaxgames.skyjo.state import State, decision_phase, phase
-
-DECISION_NAMES = {
-    Decision.CHOOSE_DECK: "CHOOSE_SOURCE_DECK",
-    Decision.CHOOSE_DISCARD: "CHOOSE_SOURCE_DISCARD",
-    Decision.KEEP_DRAWN: "KEEP_DRAWN",
-    Decision.DISCARD_DRAWN: "DISCARD_DRAWN",
-}
-COMPLETED = {
-    Hand.EMPTY: Macro.SETUP_FLIP,
-    Hand.FROM_DISCARD: Macro.TAKE_DISCARD_AND_REPLACE,
-    Hand.KEPT: Macro.DRAW_DECK_KEEP_AND_REPLACE,
-    Hand.THROWN: Macro.DRAW_DECK_DISCARD_AND_FLIP,
-}
 
 
 class SkyjoEnv:
@@ -65,6 +50,7 @@ class SkyjoEnv:
         # Step and round of the records that the state keeps: tokens do not hold them.
         self._written: collections.deque[tuple[int, int]] = collections.deque(maxlen=self.env.history_window_k)
         self._written.extend((0, 1) for _ in range(int(self.state.history_size)))
+        self._facts = jax.device_get(_compiled(self.env).facts(self.state))
         return self.observe(self.current_player)
 
     macro_to_action = staticmethod(macro_to_action)
@@ -80,13 +66,19 @@ class SkyjoEnv:
 
     def legal_actions(self) -> list[int]:
         """Sorted ids; [] when the game is finished."""
-        if self.state.done:
-            return []
-        return np.flatnonzero(_compiled(self.env).mask(self.state)).tolist()
+        return [] if self.state.done else np.flatnonzero(self._facts.mask).tolist()
 
     def winners(self) -> list[int]:
         """Who won; [] before the end and after a cut."""
-        return np.flatnonzero(self.env.winners(self.state)).tolist()
+        return np.flatnonzero(self._facts.winners).tolist()
+
+    @property
+    def phase(self) -> str:
+        return Phase(int(self._facts.phase)).name
+
+    @property
+    def decision_phase(self) -> str:
+        return DecisionPhase(int(self._facts.decision_phase)).name
 
     def step(self, action_id: int) -> tuple[dict[str, Any], dict[str, float], bool, dict[str, Any]]:
         """(observation of the next player, rewards, terminated, info). A ValueError for an illegal action."""
@@ -98,15 +90,16 @@ class SkyjoEnv:
         if not is_int or action_id not in legal:
             raise ValueError(f"skyjo: action must be one of the legal ids {legal}, got {action_id!r}")
         self.state = jax.device_get(_compiled(self.env).step(before, np.int32(action_id)))
+        self._facts = jax.device_get(_compiled(self.env).facts(self.state))
         self._date_records(before)
-        name, position = _name(self.env, before, int(action_id))
+        name, position = name_and_position(self.env.rules, before, int(action_id))
         rewards = {f"player_{seat}": float(reward) for seat, reward in enumerate(self.state.rewards)}
         info = {
             "actor": int(before.current_player),
             "action_id": int(action_id),
             "macro_action": name,
             "position": position,
-            "phase": phase_name(self.state),
+            "phase": self.phase,
             "legal_actions_next": self.legal_actions(),
             "round_index": int(self.state.round_index),
             "scores": self.state.scores.tolist(),
@@ -114,7 +107,7 @@ class SkyjoEnv:
             "truncated": bool(self.state.truncated),
         }
         if self.env.rules.look_first:
-            info["decision_phase"] = decision_phase_name(self.state)
+            info["decision_phase"] = self.decision_phase
         return self.observe(self.current_player), rewards, bool(self.state.terminated), info
 
     def observe(self, observer_player: int, history_k: int | None = None) -> dict[str, Any]:
@@ -132,7 +125,7 @@ class SkyjoEnv:
         tokens |= {"action_tokens": history, "action_tokens_since_last_turn": recent}
         observation = {
             "observer": player,
-            "phase": phase_name(self.state),
+            "phase": self.phase,
             "current_player": self.current_player,
             "scores": self.state.scores.tolist(),
             "round_scores": self.state.round_scores.tolist(),
@@ -147,7 +140,7 @@ class SkyjoEnv:
         if self.env.rules.look_first:
             tokens["decision_token"] = parts.decision_token.tolist()
             observation |= {
-                "decision_phase": decision_phase_name(self.state),
+                "decision_phase": self.decision_phase,
                 "decision_phase_id": int(parts.decision_token[0]),
                 "current_drawn_value": int(parts.decision_token[1]),
             }
@@ -191,7 +184,7 @@ def full_state(env: functional.SkyjoEnv, state: State) -> dict[str, Any]:
         "round_index": int(state.round_index),
         "global_step": int(state.step_count),
         "turns_in_round": int(state.turns_in_round),
-        "phase": phase_name(state),
+        "phase": Phase(int(phase(state))).name,
         "current_player": int(state.current_player),
         "scores": state.scores.tolist(),
         "round_scores": state.round_scores.tolist(),
@@ -218,29 +211,12 @@ def full_state(env: functional.SkyjoEnv, state: State) -> dict[str, Any]:
         keeps = {Hand.FROM_DISCARD: True, Hand.KEPT: True, Hand.THROWN: False}
         source = "discard" if use == Hand.FROM_DISCARD else "deck"
         full |= {
-            "decision_phase": decision_phase_name(state),
+            "decision_phase": DecisionPhase(int(decision_phase(state))).name,
             "pending_source": None if use == Hand.EMPTY else source,
             "pending_value": None if use == Hand.EMPTY else int(state.hand),
             "pending_keep": keeps.get(use),
         }
     return full
-
-
-def phase_name(state: State) -> str:
-    return Phase(int(phase(state))).name
-
-
-def decision_phase_name(state: State) -> str:
-    return DecisionPhase(int(decision_phase(state))).name
-
-
-def _name(env: functional.SkyjoEnv, before: State, action: int) -> tuple[str, int]:
-    """The action in words, and its slot (-1 if it names none)."""
-    if not env.rules.look_first:
-        return action_to_macro(action)
-    if action in DECISION_NAMES:
-        return DECISION_NAMES[Decision(action)], -1
-    return COMPLETED[Hand(int(before.hand_use))].name, action - Decision.FIRST_POSITION
 
 
 def _discard_pile(state: State) -> list[int]:
@@ -262,14 +238,25 @@ def _board_views(state: State) -> dict[int, dict[str, list[int]]]:
     }
 
 
+class _Facts(NamedTuple):
+    """What every step is asked for."""
+
+    mask: Any
+    phase: Any
+    decision_phase: Any
+    winners: Any
+
+
 class _Compiled:
     """The functions of an env, compiled once for all games with its options."""
 
     def __init__(self, env: functional.SkyjoEnv):
         self.init = jax.jit(env.init)
         self.step = jax.jit(env.step)
-        self.mask = jax.jit(env.legal_action_mask)
         self.tokens = jax.jit(env.tokens)
+        self.facts = jax.jit(
+            lambda state: _Facts(env.legal_action_mask(state), phase(state), decision_phase(state), env.winners(state))
+        )
 
 
 _compiled = functools.lru_cache(maxsize=64)(_Compiled)

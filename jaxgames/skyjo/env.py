@@ -12,7 +12,7 @@ from jaxgames.skyjo.cards import NUM_DECISION_ACTIONS, NUM_MACRO_ACTIONS
 from jaxgames.skyjo.chance import read_deal, seed_of
 from jaxgames.skyjo.determinize import determinize
 from jaxgames.skyjo.options import Rules, resolve
-from jaxgames.skyjo.render import render
+from jaxgames.skyjo.render import action_name, render
 from jaxgames.skyjo.state import State
 
 
@@ -89,6 +89,10 @@ class SkyjoEnv(Env):
     def flat(self, state: State, player: chex.Numeric) -> observe.Flat:
         """The observation `flat` as its named blocks (SJ-62)."""
         return observe.flat(self.rules, state, jnp.asarray(player, jnp.int32))
+
+    def action_name(self, state: State, action: int) -> str:
+        """An action in words, as `state.current_player` may take it."""
+        return action_name(self.rules, state, action)
 
     def render(self, state: State, player: int | None = None) -> str:
         return render(self.rules, state, player)

@@ -27,9 +27,8 @@ def record(
     when: chex.Array,
 ) -> Records:
     """One record or, with arguments of one length, that many (SJ-45)."""
-    fields = (actor, action_type, source, target_pos, a_value, b_value)
-    fields = jnp.broadcast_arrays(*(jnp.asarray(field, jnp.int16) for field in fields))
-    rows = jnp.stack(fields, axis=-1).reshape(-1, len(RECORD_FIELDS))
+    fields = [jnp.asarray(field, jnp.int16) for field in (actor, action_type, source, target_pos, a_value, b_value)]
+    rows = jnp.stack(jnp.broadcast_arrays(*fields), axis=-1).reshape(-1, len(RECORD_FIELDS))
     return Records(rows=rows, written=jnp.broadcast_to(when, rows.shape[:1]))
 
 

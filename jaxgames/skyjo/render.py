@@ -2,12 +2,35 @@
 
 import numpy as np
 
-from jaxgames.skyjo.cards import NUM_COLUMNS, NUM_ROWS, UNKNOWN_VALUE, DecisionPhase, Hand, Phase, Slot
+from jaxgames.skyjo.cards import (
+    NUM_COLUMNS,
+    NUM_ROWS,
+    UNKNOWN_VALUE,
+    Decision,
+    DecisionPhase,
+    Hand,
+    Macro,
+    Phase,
+    Slot,
+    action_to_macro,
+)
 from jaxgames.skyjo.observe import drawn_value
 from jaxgames.skyjo.options import Rules
 from jaxgames.skyjo.state import State, decision_phase, discard_top, draw_pile_size, phase
 
 GAP = "   "
+DECISION_NAMES = {
+    Decision.CHOOSE_DECK: "CHOOSE_SOURCE_DECK",
+    Decision.CHOOSE_DISCARD: "CHOOSE_SOURCE_DISCARD",
+    Decision.KEEP_DRAWN: "KEEP_DRAWN",
+    Decision.DISCARD_DRAWN: "DISCARD_DRAWN",
+}
+COMPLETED = {
+    Hand.EMPTY: Macro.SETUP_FLIP,
+    Hand.FROM_DISCARD: Macro.TAKE_DISCARD_AND_REPLACE,
+    Hand.KEPT: Macro.DRAW_DECK_KEEP_AND_REPLACE,
+    Hand.THROWN: Macro.DRAW_DECK_DISCARD_AND_FLIP,
+}
 HAND_WORDS = {
     Hand.FROM_DISCARD: "taken from the discard pile, to be placed",
     Hand.FROM_DECK: "drawn, to be kept or discarded",
@@ -38,6 +61,21 @@ def render(rules: Rules, state: State, player: int | None = None) -> str:
     lines += ["", GAP.join(name.ljust(width) for name in names).rstrip()]
     lines += [GAP.join(board[row] for board in boards).rstrip() for row in range(NUM_ROWS)]
     return "\n".join(lines)
+
+
+def name_and_position(rules: Rules, state: State, action: int) -> tuple[str, int]:
+    """The name of a legal action and its slot, -1 if it names none. The last step of a turn has the turn's name."""
+    if not rules.look_first:
+        return action_to_macro(action)
+    if action < Decision.FIRST_POSITION:
+        return DECISION_NAMES[Decision(action)], -1
+    return COMPLETED[Hand(int(state.hand_use))].name, action - Decision.FIRST_POSITION
+
+
+def action_name(rules: Rules, state: State, action: int) -> str:
+    """A legal action in words: SETUP_FLIP 3."""
+    name, position = name_and_position(rules, state, action)
+    return name if position < 0 else f"{name} {position}"
 
 
 def _board(cards: np.ndarray, status: np.ndarray, show_hidden: bool) -> list[str]:
