@@ -1,0 +1,109 @@
+"""The recorded games of Skull King, replayed exactly: 40 games of 2 to 6 seats under all options."""
+
+import dataclasses
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import agents
+from jaxgames.skullking import labels, metrics
+from tests.support import assert_observations_match, assert_steps_match, replay, vectors
+
+RECORDS = vectors("skullking")
+
+
+@pytest.fixture(scope="module")
+def replays():
+    return functools.cache(lambda index: replay(RECORDS[index]))
+
+
+@pytest.mark.parametrize("index", range(len(RECORDS)))
+def test_recorded_game(index, replays):
+    """Seats, legal actions, rewards, observations, round results, metrics, labels and bot choices of one game."""
+    record, played = RECORDS[index], replays(index)
+    assert_steps_match(record, played)
+    last = played.state(len(record["steps"]))
+    assert last.terminated
+    assert last.total.tolist() == record["final"]["scores"]
+    seen_alike = dataclasses.replace(played, env=plain(played.env, "kraken", "whale", "loot"))
+    assert_observations_match(record, seen_alike, atol=1e-6, widest="full")
+    check_rounds_metrics_and_labels(record, played)
+    check_bot(record, played)
+
+
+def plain(env, *keep):
+    """The env without the options that a function under test does not read: fewer compilations."""
+    kept = {name: getattr(env, name) for name in ("num_players", "hand_sizes", *keep)}
+    return type(env)(**kept)
+
+
+def check_rounds_metrics_and_labels(record, played):
+    env, final, count = played.env, record["final"], len(record["steps"])
+    without_reward = plain(env, "trump_anytime", "roatan_last_trick", "scoring")
+    counts, events, seen = _follow(without_reward, *_padded(record, played))
+    for name, value in final["metrics"].items():
+        assert float(np.sum(getattr(counts, name))) == pytest.approx(value, abs=1e-4), name
+    scored = np.flatnonzero(np.asarray(events.round_done)[:count])
+    results = [{name: np.asarray(getattr(events, name))[i].tolist() for name in ROUND_FIELDS} for i in scored]
+    for result, i in zip(results, scored, strict=True):
+        result["bids"] = played.states.bids[i].tolist()
+    assert results == final["rounds"]
+    for index, seat, bits, bid_class, locations in record["aux"]:
+        wins = np.asarray(seen.pirate_wins)[index]
+        others = np.delete(wins, seat, axis=1).any(1)
+        assert [*wins[:, seat].astype(int), *others.astype(int)] == list(bits)
+        assert np.clip(np.asarray(seen.off)[index, seat], -2, 2) + 2 == bid_class
+        where = _locations(plain(env, "kraken", "whale", "loot"), played.state(index), seat)
+        assert np.asarray(where).tolist() == locations
+
+
+ROUND_FIELDS = ("final_bids", "won", "bonus", "bets", "points")
+
+
+def _padded(record, played):
+    """States before each step and actions, in one of few lengths; what is beyond the record is a finished game."""
+    actions = [action for _, _, action in record["steps"]]
+    length = max(64, 1 << (len(actions) - 1).bit_length())
+    rows = np.minimum(np.arange(length), len(actions))
+    states = jax.tree.map(lambda leaf: leaf[rows], played.states)
+    return states, np.array([*actions, *[0] * (length - len(actions))], np.int32)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _follow(env, states, actions):
+    """One pass over the steps: ability counts, events and what hindsight makes of them."""
+
+    def turn(counts, x):
+        state, action = x
+        _, events = env.step_with_events(state, action)
+        counted = env.is_legal(state, action) & ~state.terminated
+        events = events._replace(round_done=events.round_done & counted, trick_done=events.trick_done & counted)
+        return metrics.update(env, counts, state, action), events
+
+    counts, events = jax.lax.scan(turn, jax.tree.map(jnp.asarray, metrics.start(env)), (states, actions))
+    return counts, events, labels.hindsight(events, env.num_players)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _locations(env, state, seat):
+    return labels.card_locations(env, state, seat)
+
+
+def check_bot(record, played):
+    """What `rule_based(exact, strength)` would do (it needs no luck)."""
+    if not record["bot"]:
+        return
+    rows = np.array([index for index, _ in record["bot"]])
+    padded = np.resize(rows, 64 * -(-len(rows) // 64))
+    states = jax.tree.map(lambda leaf: leaf[padded], played.states)
+    choices = np.asarray(_bot(plain(played.env, "trump_anytime"), states))[: len(rows)]
+    assert choices.tolist() == [action for _, action in record["bot"]]
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _bot(env, states):
+    act = agents.rule_based(env, "exact", "strength")
+    return jax.vmap(lambda state: act(jax.random.key(0), state, state.current_player))(states)
