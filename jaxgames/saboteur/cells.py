@@ -130,10 +130,11 @@ def unpack(grid: Grid, cells: chex.Array) -> chex.Array:
 
 def kth(grid: Grid, cells: chex.Array, k: chex.Array) -> chex.Array:
     """int32[], the cell id with exactly `k` smaller ids in the set; some cell of the grid if there are not so many."""
-    ends = jnp.cumsum(jax.lax.population_count(cells).astype(jnp.int32).sum(0))
+    in_column = jax.lax.population_count(cells).astype(jnp.int32).sum(0)
+    ends = jnp.cumsum(in_column)
     column = jnp.minimum((ends <= k).sum(), grid.columns - 1)
     is_column = jnp.arange(grid.columns) == column
-    k = k - jnp.where(is_column, ends - jax.lax.population_count(cells).astype(jnp.int32).sum(0), 0).sum()
+    k = k - jnp.where(is_column, ends - in_column, 0).sum()
     word = jnp.where(is_column, cells, 0).sum(-1, dtype=jnp.uint32)  # [word], the column alone
     row = jnp.int32(0)
     for i in range(grid.words):

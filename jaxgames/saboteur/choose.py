@@ -3,12 +3,13 @@
 from typing import TYPE_CHECKING
 
 import chex
+import jax
 import jax.numpy as jnp
 
 from jaxgames.saboteur.cards import MAX_HAND, NO_CARD, NUM_TOOLS
-from jaxgames.saboteur.cells import count, is_empty, kth, only, unpack
+from jaxgames.saboteur.cells import count, is_empty, kth, unpack
 from jaxgames.saboteur.mine import survey
-from jaxgames.saboteur.rules import Legal, held, legal_factors, playable_cells
+from jaxgames.saboteur.rules import held, legal_factors, may_skip, playable_cells, playable_tools
 from jaxgames.saboteur.state import State
 
 if TYPE_CHECKING:
@@ -20,21 +21,27 @@ def random_action(env: "SaboteurEnv", state: State, word: chex.Array) -> chex.Ar
 
     Counting every slot and orientation first leaves a single set of cells to search.
     """
-    legal = legal_factors(env, state)
-    flags = legal.skip[None] if env.variant == "paths" else jnp.append(legal.tools.ravel(), legal.discards)
-    counts = jnp.append(count(legal.cells).ravel(), flags.sum())
+    grid, both = env.cells, jnp.array([False, True])
+    kinds = held(state, state.current_player)
+    ground = survey(grid, state)
+    num_cells = jax.lax.map(lambda kind: count(playable_cells(env, state, ground, kind, both)), kinds).ravel()
+    if env.variant == "paths":
+        flags = may_skip(env, num_cells.sum() == 0)[None]
+    else:
+        flags = jnp.append(playable_tools(env, state, kinds).ravel(), kinds != NO_CARD)
+    counts = jnp.append(num_cells, flags.sum())
     ends = jnp.cumsum(counts)
     uniform = (word >> 8).astype(jnp.float32) * jnp.float32(2**-24)
     k = jnp.floor(uniform * ends[-1].astype(jnp.float32)).astype(jnp.int32)
     k = jnp.minimum(k, ends[-1] - 1)  # the product may round up to the count itself
 
     group = (ends <= k).sum()
-    is_group = jnp.arange(counts.shape[0]) == group
-    k -= jnp.where(is_group, ends - counts, 0).sum()
-    chosen = only(is_group[:-1].reshape(MAX_HAND, 2), legal.cells).sum((0, 1), dtype=jnp.uint32)
-    board = (group // 2 * env.cells.size + kth(env.cells, chosen, k)) * 2 + group % 2
+    k -= jnp.where(jnp.arange(counts.shape[0]) == group, ends - counts, 0).sum()
+    is_flag = group == 2 * MAX_HAND
+    slot, orientation = jnp.where(is_flag, 0, group // 2), group % 2
+    cell = kth(grid, playable_cells(env, state, ground, kinds[slot], orientation == 1), k)
     flag = env.first_tool_action + jnp.argmax(jnp.cumsum(flags, dtype=jnp.int32) > k)
-    return jnp.where(is_group[-1], flag, board).astype(jnp.int32)
+    return jnp.where(is_flag, flag, (slot * grid.size + cell) * 2 + orientation).astype(jnp.int32)
 
 
 def snap(env: "SaboteurEnv", state: State, wish: chex.Array, fallback: str) -> chex.Array:

@@ -84,7 +84,7 @@ def legal_factors(env: "SaboteurEnv", state: State) -> Legal:
     kinds = held(state, state.current_player)
     turned = jnp.array([False, True])
     ground = survey(env.cells, state)
-    cells = playable_cells(env, state, ground, kinds[:, None], turned)
+    cells = jax.lax.map(lambda kind: playable_cells(env, state, ground, kind, turned), kinds)
     return Legal(
         cells=cells,
         tools=playable_tools(env, state, kinds),

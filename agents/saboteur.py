@@ -1,0 +1,315 @@
+"""Bots of Saboteur (section 17 of the rules page)."""
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames.saboteur import SaboteurEnv
+from jaxgames.saboteur.cards import (
+    BROKEN,
+    GOLD,
+    MAP,
+    MAX_HAND,
+    MENDS,
+    NUM_CONNECTED,
+    NUM_GOALS,
+    NUM_PATHS,
+    NUM_TYPES,
+    OPEN,
+    REPAIR,
+    ROCKFALL,
+    STEP_X,
+    STEP_Y,
+)
+from jaxgames.saboteur.cells import count, is_empty, kth, one_cell, unpack
+from jaxgames.saboteur.mine import frontier, join, lay, remove, survey, turned_goals
+from jaxgames.saboteur.observe import card_counts, looked_at
+from jaxgames.saboteur.rewards import FAR, goal_distances
+from jaxgames.saboteur.rules import held
+
+
+def random(env: SaboteurEnv):
+    """Uniform over the legal actions; in `paths` over the placements, skipping only when stuck."""
+    willing = dataclasses.replace(env, skip_rule="stuck")
+
+    def act(key: chex.PRNGKey, state, player):
+        del player  # the legal actions are those of the player to move, who is the one asked
+        return willing.random_action(state, jax.random.bits(key, (), jnp.uint32))
+
+    return act
+
+
+def rule(env: SaboteurEnv):
+    """The rule-based player of the variant."""
+    return role_greedy(env) if env.variant == "full" else rule_based(env)
+
+
+def rule_based(env: SaboteurEnv, orientations: int = 1):
+    """Paths: the placement nearest to a face-down goal, cards upright; never a dead end against a goal if avoidable."""
+    _require(env, "rule_based", "paths")
+    grid = env.cells
+    columns, rows = np.divmod(np.arange(grid.size), grid.rows)
+    chebyshev = np.stack([np.maximum(abs(columns - x), abs(rows - y)) for x, y in grid.goal_cells])
+    # bool[goal, side, cell]: the cells that touch a goal with that side
+    touches = np.stack(
+        [
+            [(columns + STEP_X[side] == x) & (rows + STEP_Y[side] == y) for side in range(4)]
+            for x, y in grid.goal_cells
+        ]
+    )
+
+    def act(key, state, player):
+        del key
+        face_down = ~turned_goals(grid, state)
+        distance = jnp.where(face_down[:, None], jnp.asarray(chebyshev), FAR).min(0)
+        distance = jnp.where(face_down.any(), distance, 0)
+        near = (jnp.asarray(touches) & face_down[:, None, None]).sum(0)  # [side, cell]
+        kinds = held(state, player)
+        is_dead_end = (kinds >= NUM_CONNECTED) & (kinds < NUM_PATHS)
+        sides = jnp.asarray(OPEN)[jnp.clip(kinds, 0, NUM_PATHS - 1)] & is_dead_end[:, None, None]
+        wasted = jnp.einsum("sod,dc->soc", sides.astype(jnp.int32), near)
+        legal = unpack(grid, env.legal_factors(state).cells)
+        value = jnp.where(legal, distance + 100 * wasted, jnp.iinfo(jnp.int32).max)[:, :orientations]
+        best = jnp.argmin(value)
+        slot, rest = best // (orientations * grid.size), best % (orientations * grid.size)
+        placed = (slot * grid.size + rest % grid.size) * 2 + rest // grid.size
+        return jnp.where(legal[:, :orientations].any(), placed, env.first_tool_action).astype(jnp.int32)
+
+    return act
+
+
+def rule_based_rot(env: SaboteurEnv):
+    """Paths: `rule_based` over both orientations."""
+    return rule_based(env, orientations=2)
+
+
+class Outlook(NamedTuple):
+    """What a player thinks of the mine."""
+
+    targets: jax.Array  # bool[goal]  the gold if he knows it, else the face-down goals he has not looked at
+    knows_gold: jax.Array  # bool[]
+    to_targets: jax.Array  # int32[cell]  Manhattan distance to the nearest target, FAR without one
+
+
+def role_greedy(env: SaboteurEnv):
+    """Full: miners dig towards the gold and strike back at suspects; saboteurs break tools and lead paths away."""
+    _require(env, "role_greedy", "full")
+    grid, n = env.cells, env.num_players
+
+    def act(key, state, player):
+        del key
+        kinds = held(state, player)
+        legal = env.legal_factors(state)
+        outlook = look(env, state, player)
+        now = distance(env, state, outlook)
+        seats = (player + jnp.arange(n)) % n
+        suspicion = suspicions(env, state)[seats]
+        is_whole = ~state.broken[seats].any(-1)
+
+        can_mend = legal.tools & jnp.asarray(MENDS)[jnp.maximum(kinds, 0)][:, :, None]
+        can_break = legal.tools & ~can_mend
+        others = jnp.arange(n) > 0
+        mend_own = first_tool(env, can_mend & ~others)
+        mend_friend = first_tool(env, can_mend & others & (suspicion == 0))
+        strike_suspect = best_tool(env, can_break & others & (suspicion > 0), suspicion)
+        strike_quiet = best_tool(env, can_break & others & is_whole, -suspicion)
+        look_up = unseen_map(env, state, player, kinds, outlook)
+        nearest, farthest = placements(env, state, kinds, legal.cells, outlook)
+        clear, bury = rockfalls(env, state, kinds, outlook)
+
+        as_miner = [
+            mend_own,
+            look_up,
+            (nearest.after < now, nearest.action),
+            (clear.after < now, clear.action),
+            mend_friend,
+            strike_suspect,
+            (nearest.after == now, nearest.action),
+            discard(env, kinds, DEAD_ENDS, ROCKFALLS, BROKEN_TOOLS, MAPS, REPAIRS, CONNECTED),
+        ]
+        as_saboteur = [
+            ((now <= 4) & (bury.after > now), bury.action),
+            strike_quiet,
+            ((now <= 5) & (farthest.after > now), farthest.action),
+            look_up,
+            mend_own,
+            discard(env, kinds, CONNECTED, REPAIRS, MAPS, DEAD_ENDS, BROKEN_TOOLS, ROCKFALLS),
+        ]
+        is_saboteur = state.roles[state.round, player]
+        return jnp.where(is_saboteur, first_wish(as_saboteur), first_wish(as_miner)).astype(jnp.int32)
+
+    return act
+
+
+def first_wish(wishes: list[tuple[Any, Any]]) -> chex.Array:
+    """The action of the first wish that can be had."""
+    conditions, actions = zip(*wishes, strict=True)
+    return jnp.select(list(conditions), list(actions), 0)
+
+
+def look(env: SaboteurEnv, state, player) -> Outlook:
+    """What the player knows of the goals, from his own maps and what lies face up."""
+    face_down = ~turned_goals(env.cells, state)
+    looked = looked_at(env, state, player[None], jnp.arange(NUM_GOALS))
+    is_known_gold = face_down & looked & (state.goals[state.round] == GOLD)
+    knows_gold = is_known_gold.any()
+    targets = jnp.where(knows_gold, is_known_gold, face_down & ~looked)
+    to_targets = jnp.where(targets[:, None], jnp.asarray(goal_distances(env.cells)), FAR).min(0)
+    return Outlook(targets=targets, knows_gold=knows_gold, to_targets=to_targets)
+
+
+def distance(env: SaboteurEnv, state, outlook: Outlook) -> chex.Array:
+    """int32[], smallest distance from the frontier to a target; FAR if there is none."""
+    return jnp.where(unpack(env.cells, frontier(env.cells, state)), outlook.to_targets, FAR).min()
+
+
+def suspicions(env: SaboteurEnv, state) -> chex.Array:
+    """int32[seat], broken-tool cards, dead ends and rockfalls played this round."""
+    ranges = ((BROKEN, REPAIR), (NUM_CONNECTED, NUM_PATHS), (ROCKFALL, NUM_TYPES))
+    return sum((card_counts(env, state, first, last) for first, last in ranges), jnp.zeros(env.num_players, jnp.int32))
+
+
+def first_tool(env: SaboteurEnv, tools: chex.Array) -> tuple[chex.Array, chex.Array]:
+    """Is one of these tool actions possible, and the lowest of them."""
+    return tools.any(), env.first_tool_action + jnp.argmax(tools)
+
+
+def best_tool(env: SaboteurEnv, tools: chex.Array, worth: chex.Array) -> tuple[chex.Array, chex.Array]:
+    """Is one possible, and the one against the seat of greatest worth."""
+    return tools.any(), env.first_tool_action + jnp.argmax(jnp.where(tools, worth, -FAR))
+
+
+def unseen_map(env: SaboteurEnv, state, player, kinds, outlook: Outlook) -> tuple[chex.Array, chex.Array]:
+    """A map on a goal not looked at, while the gold is unknown and more than one goal may hide it."""
+    is_map = kinds == MAP
+    goal_cells = jnp.array([column * env.cells.rows + row for column, row in env.cells.goal_cells])
+    goal = jnp.argmax(outlook.targets)
+    wanted = ~outlook.knows_gold & (outlook.targets.sum() > 1) & is_map.any()
+    return wanted, (jnp.argmax(is_map) * env.cells.size + goal_cells[goal]) * 2
+
+
+class Best(NamedTuple):
+    """The best action of a kind and the distance after it; an impossible one leaves a distance that is never good."""
+
+    after: jax.Array  # int32[]
+    action: jax.Array  # int32[]
+
+
+ID_BITS = 1 << 15  # more than any board action
+
+
+def placements(env: SaboteurEnv, state, kinds, legal_cells, outlook: Outlook) -> tuple[Best, Best]:
+    """The connected placement with the smallest distance after it, and the placement with the largest.
+
+    Every frontier cell is tried with every card both ways, on a copy of the mine. Goals that a card would turn stay
+    face down there: a player cannot know what they show. Ties go to the lowest action.
+    """
+    grid = env.cells
+    is_path = (kinds >= 0) & (kinds < NUM_PATHS)
+    is_through = (kinds >= 0) & (kinds < NUM_CONNECTED)
+    sides = jnp.asarray(OPEN)[jnp.where(is_path, kinds, 0)]  # [slot, orientation, side]
+    edge = frontier(grid, state)
+    slots, orientations = jnp.arange(MAX_HAND)[:, None], jnp.arange(2)
+
+    def one(carry):
+        i, low, high = carry
+        cell = kth(grid, edge, i)
+        here = one_cell(grid, cell)
+
+        def after_laying(sides, is_through):
+            after = distance(env, join(lay(state, here, sides, is_through, when=jnp.bool_(True))), outlook)
+            return jnp.where(is_through & faces_target(env, cell, sides, outlook), -1, after)
+
+        after = jax.vmap(jax.vmap(after_laying, in_axes=(0, None)))(sides, is_through)
+        can = ~is_empty(legal_cells & here) & is_path[:, None]
+        action = (slots * grid.size + cell) * 2 + orientations
+        low = jnp.minimum(low, jnp.where(can & is_through[:, None], low_key(after, action), low).min())
+        high = jnp.maximum(high, jnp.where(can, high_key(after, action), high).max())
+        return i + 1, low, high
+
+    num_cells = jnp.where(is_path.any(), count(edge), 0)
+    start = (jnp.int32(0), low_key(FAR + 1, 0), high_key(-1, 0))
+    _, low, high = jax.lax.while_loop(lambda carry: carry[0] < num_cells, one, start)
+    return from_low(low), from_high(high)
+
+
+def rockfalls(env: SaboteurEnv, state, kinds, outlook: Outlook) -> tuple[Best, Best]:
+    """The rockfall on a dead end with the smallest distance after it, and any rockfall with the largest."""
+    grid = env.cells
+    is_rockfall = kinds == ROCKFALL
+    slot = jnp.argmax(is_rockfall)
+    loose = survey(grid, state).loose
+
+    def one(carry):
+        i, low, high = carry
+        cell = kth(grid, loose, i)
+        here = one_cell(grid, cell)
+        after = distance(env, join(remove(grid, state, here, when=jnp.bool_(True))), outlook)
+        action = (slot * grid.size + cell) * 2
+        is_dead_end = is_empty(state.through & here)
+        low = jnp.where(is_dead_end, jnp.minimum(low, low_key(after, action)), low)
+        return i + 1, low, jnp.maximum(high, high_key(after, action))
+
+    num_cells = jnp.where(is_rockfall.any(), count(loose), 0)
+    start = (jnp.int32(0), low_key(FAR + 1, 0), high_key(-1, 0))
+    _, low, high = jax.lax.while_loop(lambda carry: carry[0] < num_cells, one, start)
+    return from_low(low), from_high(high)
+
+
+def low_key(after, action):
+    """Orders by distance, then by action: the smallest is best."""
+    return jnp.int32((after + 1) * ID_BITS + action)
+
+
+def from_low(key) -> Best:
+    return Best(after=key // ID_BITS - 1, action=key % ID_BITS)
+
+
+def high_key(after, action):
+    """Orders by distance, then by falling action: the largest is best."""
+    return jnp.int32((after + 1) * ID_BITS + ID_BITS - 1 - action)
+
+
+def from_high(key) -> Best:
+    return Best(after=key // ID_BITS - 1, action=ID_BITS - 1 - key % ID_BITS)
+
+
+def faces_target(env: SaboteurEnv, cell, sides, outlook: Outlook) -> chex.Array:
+    """bool[], is a card with these sides on this cell open towards a target?"""
+    column, row = cell // env.cells.rows + jnp.asarray(STEP_X), cell % env.cells.rows + jnp.asarray(STEP_Y)
+    goals = jnp.array(env.cells.goal_cells)
+    across = (column[:, None] == goals[:, 0]) & (row[:, None] == goals[:, 1])  # [side, goal]
+    return (across & sides[:, None] & outlook.targets).any()
+
+
+CONNECTED = (0, NUM_CONNECTED)
+DEAD_ENDS = (NUM_CONNECTED, NUM_PATHS)
+BROKEN_TOOLS = (BROKEN, REPAIR)
+REPAIRS = (REPAIR, MAP)
+MAPS = (MAP, ROCKFALL)
+ROCKFALLS = (ROCKFALL, NUM_TYPES)
+
+
+def discard(env: SaboteurEnv, kinds, *order: tuple[int, int]) -> tuple[chex.Array, chex.Array]:
+    """The first slot with a card of the first range that the hand has; always possible."""
+    slots = [(kinds >= first) & (kinds < last) for first, last in order]
+    slot = jnp.select([cards.any() for cards in slots], [jnp.argmax(cards) for cards in slots], 0)
+    return jnp.bool_(True), env.first_discard + slot
+
+
+def _require(env: SaboteurEnv, name: str, variant: str) -> None:
+    if env.variant != variant:
+        raise ValueError(f"saboteur: agent {name} plays the variant {variant!r}, got {env.variant!r}")
+
+
+AGENTS = {
+    "random": random,
+    "rule": rule,
+    "rule_based": rule_based,
+    "rule_based_rot": rule_based_rot,
+    "role_greedy": role_greedy,
+}
