@@ -10,6 +10,7 @@ import numpy as np
 import jaxgames
 
 IN_ORDER = list(range(56))
+SHARES = [share for share in itertools.product(range(8), repeat=4) if sum(share) == 7]
 FORWARD, BACKWARD = list(range(7)), list(range(6, -1, -1))
 
 
@@ -103,9 +104,9 @@ def _public(state):
 def _next(suits, known, boundary):
     """The boundaries that may follow one, each with the number of ways to deal the seven cards between them."""
     value = sum(boundary) // 7
-    for share in itertools.product(range(8), repeat=4):
+    for share in SHARES:
         end = tuple(b + d for b, d in zip(boundary, share, strict=True))
-        if sum(share) != 7 or max(end) > 14:
+        if max(end) > 14:
             continue
         taken = [suits[i][j] for i in range(4) for j in range(boundary[i], end[i])]
         values = [known[i][j] for i in range(4) for j in range(boundary[i], end[i])]

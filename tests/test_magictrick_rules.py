@@ -59,7 +59,7 @@ def test_e1_mt_8_mt_9_deal_and_stable_sort():
 
 
 def test_e2_mt_10_to_19_the_first_tricks():
-    """E2, MT-10, MT-12, MT-13, MT-14, MT-15, MT-16, MT-19: who acts, what is legal, when a bid is asked for, when a trick is resolved."""
+    """E2, MT-10, MT-12, MT-13, MT-14, MT-15, MT-16, MT-19: who acts, what is legal, when tricks are resolved."""
     state = start(IN_ORDER)
     assert legal(state) == list(range(14))
     state = take(state, 0)

@@ -64,8 +64,8 @@ def report(rows: dict[str, dict[str, str]], num_hands: int, seed: int, out: path
     lines = [
         "# Magic Trick bots",
         "",
-        f"Each agent against three random seats, {num_hands} hands: {num_hands // 4} deals, each with the agent in every",
-        "seat, leader drawn with the deal; standard errors over deals. No agent sees hidden values.",
+        f"Each agent against three random seats, {num_hands} hands: {num_hands // 4} deals, each with the agent in",
+        "every seat, leader drawn with the deal; standard errors over deals. No agent sees hidden values.",
         "",
         f"Command: `python -m train.bots_magictrick --hands {num_hands} --seed {seed} --out {out}`",
         "",
