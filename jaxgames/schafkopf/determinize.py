@@ -147,35 +147,25 @@ def draw_shares(key: chex.PRNGKey, contract: chex.Array, evidence: Evidence) -> 
     called_key, rest_key = jax.random.split(key)
     sizes = size(evidence.unseen & jnp.asarray(GROUPS))  # int32[group]
     is_allowed = (evidence.barred[:, None] & jnp.asarray(GROUPS)) == 0  # bool[hidden, group]
-    least = jnp.zeros((NUM_HIDDEN, NUM_GROUPS), jnp.int32).at[:, FIRST_LOW : FIRST_LOW + 4].set(evidence.least)
+    least = jnp.pad(evidence.least, ((0, 0), (FIRST_LOW, NUM_GROUPS - FIRST_LOW - 4)))  # int32[hidden, group]
     suit = of_contract(CALLED_SUIT, contract)
-    groups = jnp.arange(NUM_GROUPS)
-    is_low, is_ace = ((suit >= 0) & (groups == first + suit) for first in (FIRST_LOW, FIRST_ACE))
+    is_low, is_ace = ((suit >= 0) & (jnp.arange(NUM_GROUPS) == first + suit) for first in (FIRST_LOW, FIRST_ACE))
 
     # The called suit waits: how many of its low cards a seat must hold depends on who owns the ace.
     waits = is_low | is_ace
-    options = jax.vmap(share_options, in_axes=(0, 1, 1))(
-        jnp.where(waits, 0, sizes), is_allowed, jnp.where(waits, 0, least)
-    )  # [group, i, j]
+    others, least_of_others = jnp.where(waits, 0, sizes), jnp.where(waits, 0, least)
+    options = jax.vmap(share_options, in_axes=(0, 1, 1))(others, is_allowed, least_of_others)  # [group, i, j]
     ways, before = jax.lax.scan(lambda ways, option: (_add_group(ways, option), ways), _no_cards_yet(), options)
-
-    # Three cases, one for each owner, if the ace is unseen; else one, in which the owner is known.
-    ace_is_unseen = (sizes * is_ace).sum() > 0
-    owner = jnp.eye(NUM_HIDDEN, dtype=bool)
-    may_own = (is_allowed & is_ace).any(axis=1)
-    is_case = jnp.where(ace_is_unseen, may_own, owner[0])
-    takes_ace = owner & ace_is_unseen  # bool[case, hidden]
-    is_owner = jnp.where(ace_is_unseen, owner, evidence.is_owner)
-    of_low = (is_low[None] * least).sum(axis=1)
-    of_low = jnp.maximum(of_low, jnp.where(is_owner, evidence.least_as_owner, 0))  # int32[case, hidden]
-    low_allowed = ~(~is_allowed & is_low).any(axis=1)
-    low_size = (sizes * is_low).sum()
-    low_options = jax.vmap(share_options, in_axes=(None, None, 0))(low_size, low_allowed, of_low)  # [case, i, j]
-    left = evidence.needs[:2] - takes_ace[:, :2]  # int32[case, 2]
-    weights = low_options * jax.vmap(_ways_before, in_axes=(None, 0))(ways, left)
-    weights = jnp.where(is_case[:, None, None], weights, 0)
-    drawn = jax.random.categorical(called_key, jnp.log(weights).ravel())
-    case, low_share = drawn // (MOST + 1) ** 2, _share(drawn % (MOST + 1) ** 2)
+    ace_share, low_share = draw_called_suit(
+        called_key,
+        ways,
+        evidence,
+        ace_is_unseen=(is_ace & (sizes > 0)).any(),
+        may_own=(is_ace & is_allowed).any(axis=1),
+        num_low=jnp.where(is_low, sizes, 0).sum(),
+        may_hold_low=(is_low & is_allowed).any(axis=1),
+        least_low=jnp.where(is_low, least, 0).sum(axis=1),
+    )
 
     def draw_group(left, group):
         key, option, ways = group
@@ -183,11 +173,31 @@ def draw_shares(key: chex.PRNGKey, contract: chex.Array, evidence: Evidence) -> 
         share = _share(jax.random.categorical(key, jnp.log(weights).ravel()))
         return left - share, share
 
+    left = evidence.needs[:2] - ace_share - low_share
     keys = jax.random.split(rest_key, NUM_GROUPS)
-    start = (left * owner[case][:, None]).sum(axis=0) - low_share
-    shares = jax.lax.scan(draw_group, start, (keys, options, before), reverse=True)[1]
-    ace_share = (takes_ace[:, :2] * owner[case][:, None]).sum(axis=0)
+    shares = jax.lax.scan(draw_group, left, (keys, options, before), reverse=True)[1]
     return jnp.where(is_low[:, None], low_share, jnp.where(is_ace[:, None], ace_share, shares))
+
+
+def draw_called_suit(
+    key, ways, evidence: Evidence, *, ace_is_unseen, may_own, num_low, may_hold_low, least_low
+) -> tuple[chex.Array, chex.Array]:
+    """int32[2] of the called ace and int32[2] of its low cards, drawn together; zeros if nothing is called.
+
+    Three cases, one for each owner, if the ace is unseen; else one, in which the owner is known.
+    """
+    cases = jnp.eye(NUM_HIDDEN, dtype=bool)  # bool[case, hidden]
+    is_case = jnp.where(ace_is_unseen, may_own, cases[0])
+    takes_ace = (cases & ace_is_unseen).astype(jnp.int32)
+    is_owner = jnp.where(ace_is_unseen, cases, evidence.is_owner)
+    least = jnp.maximum(least_low, jnp.where(is_owner, evidence.least_as_owner, 0))
+    options = jax.vmap(share_options, in_axes=(None, None, 0))(num_low, may_hold_low, least)  # [case, i, j]
+    left = evidence.needs[:2] - takes_ace[:, :2]
+    weights = options * jax.vmap(_ways_before, in_axes=(None, 0))(ways, left)
+    weights = jnp.where(is_case[:, None, None], weights, 0)
+    drawn = jax.random.categorical(key, jnp.log(weights).ravel())
+    case, low_share = drawn // (MOST + 1) ** 2, _share(drawn % (MOST + 1) ** 2)
+    return takes_ace[case, :2], low_share
 
 
 def share_options(count: chex.Array, is_allowed: chex.Array, least: chex.Array) -> chex.Array:
