@@ -31,12 +31,13 @@ def face_off(env, one: str, other: str, num_deals: int, seed: int) -> tuple[floa
 
 def report(rows, num_deals: int, seed: int) -> str:
     """The table as Markdown."""
+    command = f"python -m train.bots_schafkopf --deals {num_deals} --seed {seed} --out docs/results/schafkopf_bots.md"
     lines = [
         "# Schafkopf bots",
         "",
         f"Cents per game and seat, {num_deals} deals played twice with the sides swapped, standard error over deals.",
         "",
-        f"Command: `python -m train.bots_schafkopf --deals {num_deals} --seed {seed} --out docs/results/schafkopf_bots.md`",
+        f"Command: `{command}`",
         "",
         "| agent | against | measured | rules page | difference in standard errors |",
         "|---|---|---|---|---|",
