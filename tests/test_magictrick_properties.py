@@ -135,7 +135,7 @@ def test_mt_55_no_list_is_too_short(revealed, least, most):
 
 
 def assert_draws_follow(drawn, expected):
-    """Every value occurs in every slot as often as it should, within 5 standard errors (and 5 draws where it is rare)."""
+    """Every value occurs in every slot as often as it should: within 5 standard errors, and 5 draws for rare ones."""
     counts = (np.asarray(drawn)[..., None] % 8 == np.arange(8)).sum(axis=0)
     error = np.sqrt(len(drawn) * np.clip(expected * (1 - expected), 0, None))
     assert (counts[expected < 1e-12] == 0).all()

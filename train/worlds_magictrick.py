@@ -22,7 +22,7 @@ ENV = jaxgames.make("magictrick")
 
 
 def positions(key, count: int):
-    """States of random play, the i-th after i * 90 / count steps: [position, ...]."""
+    """States of random play, the i-th after i * 50 / count steps: [position, ...]."""
 
     def game(key, stop):
         deal_key, play_key = jax.random.split(key)
@@ -33,9 +33,9 @@ def positions(key, count: int):
             following = ENV.step(state, jax.random.categorical(key, logits))
             return jaxgames.pick((i < stop) & ~following.done, following, state), None
 
-        return jax.lax.scan(turn, ENV.init(deal_key), (jnp.arange(90), jax.random.split(play_key, 90)))[0]
+        return jax.lax.scan(turn, ENV.init(deal_key), (jnp.arange(50), jax.random.split(play_key, 50)))[0]
 
-    return jax.jit(jax.vmap(game))(jax.random.split(key, count), jnp.arange(count) * 90 // count)
+    return jax.jit(jax.vmap(game))(jax.random.split(key, count), jnp.arange(count) * 50 // count)
 
 
 def draw(key, state, count: int):
@@ -47,7 +47,8 @@ def z_scores(shares, expected, num_draws: int) -> np.ndarray:
     """Distance of each share from its probability in standard errors, where at least five draws are expected."""
     expected = np.asarray(expected, np.float64)
     enough = (num_draws * expected >= 5) & (num_draws * (1 - expected) >= 5)
-    return (shares - expected)[enough] / np.sqrt(expected * (1 - expected) / num_draws)[enough]
+    shares, expected = shares[enough], expected[enough]
+    return (shares - expected) / np.sqrt(expected * (1 - expected) / num_draws)
 
 
 def shares_of(drawn, weight=None) -> np.ndarray:

@@ -72,7 +72,8 @@ def belief(state: State) -> chex.Array:
 def marginals(chains: Chains) -> chex.Array:
     """float32[seat, slot, value]: the value of a slot is at least v where the boundary p(v) lies before it."""
     through = chains.ways_to * chains.ways_on
-    probability = through / through.sum(axis=-1, keepdims=True)
+    # At least one way: a list that is too short may hold no chain at all, and its result is replaced.
+    probability = through / jnp.maximum(through.sum(axis=-1, keepdims=True), 1)
     before = prefix_lengths(chains.points)[:, :, None] <= jnp.arange(NUM_SLOTS)[:, None]  # [7, seat, slot, point]
     at_least = jnp.where(before, probability[:, None, None], 0).sum(axis=-1)
     at_least = jnp.pad(at_least, ((1, 0), (0, 0), (0, 0)), constant_values=1)
