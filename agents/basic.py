@@ -1,16 +1,17 @@
 """Agents that fit every game."""
 
 import chex
+import jax
+import jax.numpy as jnp
 
 from jaxgames import Env
-from jaxgames.cards import random_action
 
 
 def random(env: Env):
     """Uniform over the legal actions."""
 
     def act(key: chex.PRNGKey, state, player):
-        del player  # the mask is that of the player to move, who is the one asked
-        return random_action(key, env.legal_action_mask(state))
+        del player  # legal actions are those of the player to move, who is the one asked
+        return env.random_action(state, jax.random.bits(key, (), jnp.uint32))
 
     return act

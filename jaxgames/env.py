@@ -8,6 +8,8 @@ import chex
 import jax
 import jax.numpy as jnp
 
+from jaxgames.cards import choose
+
 
 @chex.dataclass(frozen=True)
 class State:
@@ -87,6 +89,10 @@ class Env(abc.ABC):
     def is_legal(self, state: Any, action: chex.Array) -> chex.Array:
         """bool[], is this action legal in a running game? Never true outside 0..num_actions-1."""
         return (self._legal(state) & (jnp.arange(self.num_actions) == action)).any()
+
+    def random_action(self, state: Any, word: chex.Array) -> chex.Array:
+        """A uniformly drawn legal action, int32[], from one random uint32 word."""
+        return choose(self.legal_action_mask(state), word)
 
     def observe(self, state: Any, player: chex.Numeric, version: str | None = None) -> Any:
         """What `player` may know, seen from its own seat."""

@@ -7,7 +7,6 @@ import chex
 import jax
 import jax.numpy as jnp
 
-from jaxgames.cards import choose
 from jaxgames.env import Env
 
 
@@ -48,5 +47,4 @@ def make_step(env: Env, num_envs: int, pool: int | None = None) -> Callable[...,
 
 def random_actions(env: Env, states: Any, key: chex.PRNGKey) -> chex.Array:
     """One uniform legal action for each game of the batch, int32[env]."""
-    masks = jax.vmap(env.legal_action_mask)(states)
-    return jax.vmap(choose)(masks, jax.random.bits(key, (masks.shape[0],), jnp.uint32))
+    return jax.vmap(env.random_action)(states, jax.random.bits(key, states.done.shape, jnp.uint32))
