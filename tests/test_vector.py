@@ -1,0 +1,93 @@
+"""Batches that restart by themselves, shuffles, and the choice of a legal action."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxgames
+from jaxgames import vector
+from jaxgames.cards import choose, shuffle, shuffles
+
+ENV = jaxgames.make("skullking", num_players=2, hand_sizes=(1, 2))
+
+
+@pytest.fixture(scope="module")
+def rollout():
+    """(restarted, played), each [step, env], of 24 games that restart from pools of two deals."""
+    step = vector.make_step(ENV, 24, pool=2)
+
+    def turn(states, key):
+        act_key, deal_key = jax.random.split(key)
+        restarted, played = step(states, vector.random_actions(ENV, states, act_key), deal_key)
+        return restarted, (restarted, played)
+
+    keys = jax.random.split(jax.random.key(1), 60)
+    return jax.jit(lambda: jax.lax.scan(turn, vector.reset(ENV, jax.random.key(0), 24), keys)[1])()
+
+
+def test_ended_games_restart_and_their_end_is_still_shown(rollout):
+    restarted, played = rollout
+    done = np.asarray(played.done)
+    assert done.any()
+    assert not np.asarray(restarted.done).any()
+    assert (np.asarray(restarted.step_count)[done] == 0).all()
+    assert np.asarray(played.rewards)[done].any(-1).all()
+
+
+def test_games_that_go_on_are_untouched(rollout):
+    restarted, played = rollout
+    on = ~np.asarray(played.done)
+    for new, old in zip(jax.tree.leaves(restarted), jax.tree.leaves(played), strict=True):
+        assert (np.asarray(new)[on] == np.asarray(old)[on]).all()
+
+
+def test_no_two_games_share_a_deal(rollout):
+    """Also when more games end at once than the pool holds: all games of this length end nearly together."""
+    restarted, played = rollout
+    done = np.asarray(played.done)
+    assert done.sum(1).max() > 2
+    fresh = np.asarray(restarted.dealt)[done].reshape(done.sum(), -1)
+    tops = np.asarray(restarted.top)[done].reshape(done.sum(), -1)
+    deals = {(row.tobytes(), top.tobytes()) for row, top in zip(fresh, tops, strict=True)}
+    assert len(deals) == done.sum()
+
+
+@pytest.mark.parametrize("pool", [0, 25, -1])
+def test_pool_size_is_checked(pool):
+    with pytest.raises(ValueError, match=rf"vector: pool must be in 1\.\.24 .*, got {pool}"):
+        vector.make_step(ENV, 24, pool=pool)
+
+
+@pytest.mark.parametrize("size", [1, 2, 31, 32, 33, 50, 64, 100])
+def test_choose_takes_the_kth_legal_action(size):
+    """Every word lands on a legal action, and equal parts of the words on each of them."""
+    rng = np.random.default_rng(size)
+    mask = rng.random(size) < 0.5
+    mask[rng.integers(size)] = True
+    legal = np.flatnonzero(mask)
+    words = (np.arange(64 * len(legal), dtype=np.uint64) * (2**32 // (64 * len(legal)))).astype(np.uint32)
+    chosen = np.asarray(jax.vmap(lambda word: choose(jnp.asarray(mask), word))(jnp.asarray(words)))
+    assert set(chosen) == set(legal)
+    assert np.diff(chosen).min() >= 0
+    assert np.abs(np.bincount(chosen, minlength=size)[legal] - 64).max() <= 1
+    assert int(choose(jnp.asarray(mask), jnp.uint32(2**32 - 1))) == legal[-1]
+
+
+def test_choose_from_nothing_gives_a_valid_index():
+    assert 0 <= int(choose(jnp.zeros(50, bool), jnp.uint32(12345))) < 50
+
+
+@pytest.mark.parametrize(("n", "dtype"), [(1, np.int8), (52, np.int8), (127, np.int8), (150, np.int16)])
+def test_shuffles_are_permutations(n, dtype):
+    orders = np.asarray(shuffles(jax.random.key(0), 5, n))
+    assert orders.dtype == dtype
+    assert (np.sort(orders, axis=-1) == np.arange(n)).all()
+    assert n == 1 or len({row.tobytes() for row in orders}) == 5
+
+
+def test_shuffle_is_uniform():
+    """Each of five cards lies in each place equally often: a chi-square far below what a bias would give."""
+    orders = np.asarray(jax.vmap(lambda key: shuffle(key, 5))(jax.random.split(jax.random.key(3), 6000)))
+    counts = np.stack([np.bincount(orders[:, place], minlength=5) for place in range(5)])
+    assert ((counts - 1200) ** 2 / 1200).sum() < 45  # 16 degrees of freedom
