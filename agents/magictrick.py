@@ -16,7 +16,7 @@ from jaxgames.magictrick.cards import (
     value_of,
 )
 from jaxgames.magictrick.env import MagicTrickEnv
-from jaxgames.magictrick.rules import hidden_slots, legal_slots, of_seat
+from jaxgames.magictrick.rules import hidden_slots, legal_slots
 from jaxgames.magictrick.state import BIDDING, State, hands, num_in_trick, trick_leader
 
 TRICKS_PER_CARD = 0.15  # expected of every card that is still to be played
@@ -31,7 +31,7 @@ def rule_based(env: MagicTrickEnv):
 
     def act(key: chex.PRNGKey, state: State, player: chex.Array) -> chex.Array:
         del key
-        values = of_seat(belief(state), player)  # float32[slot, value]
+        values = belief(state)[player]  # float32[slot, value]
         return jnp.where(state.phase == BIDDING, choose_bid(state, player, values), choose_slot(state, player, values))
 
     return act
@@ -52,17 +52,17 @@ def tricks_so_far(state: State, player: chex.Array) -> chex.Array:
     """int32[], the player's tricks, with the one on the table if it is complete and the player's."""
     winner = (trick_leader(state) + trick_winner(state.trick)) % NUM_SEATS
     wins_this = (num_in_trick(state) == NUM_SEATS) & (winner == player)
-    return of_seat(state.tricks, player) + wins_this
+    return state.tricks[player] + wins_this
 
 
 def choose_slot(state: State, player: chex.Array, values: chex.Array) -> chex.Array:
     """int32[], the slot to play."""
     legal = legal_slots(state)
-    suit = suit_of(of_seat(hands(state), player))
+    suit = suit_of(hands(state)[player])
     strength = values @ jnp.arange(NUM_VALUES, dtype=jnp.float32) + 8 * (suit == HEARTS)
     beats = chance_to_beat(state, suit, values)
-    bid = of_seat(state.bid, player)
-    wants = of_seat(state.tricks, player) < jnp.where(bid == NO_BID, 2, bid)
+    bid = state.bid[player]
+    wants = state.tricks[player] < jnp.where(bid == NO_BID, 2, bid)
     played = num_in_trick(state)
 
     strongest, weakest = highest(strength, among=legal)[0], lowest(strength, among=legal)[0]

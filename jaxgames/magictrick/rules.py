@@ -31,30 +31,21 @@ def legal_actions(state: State) -> chex.Array:
 def legal_slots(state: State) -> chex.Array:
     """bool[slot] that the current player may play: follow the led suit if a hidden back shows it (MT-12, MT-13)."""
     hidden = hidden_slots(state, state.current_player)
-    follows = hidden & (of_seat(suit_of(hands(state)), state.current_player) == suit_of(state.trick[0]))
+    follows = hidden & (suit_of(hands(state)[state.current_player]) == suit_of(state.trick[0]))
     # Before the first card of a trick the led suit is that of NO_CARD, which no slot has.
     return jnp.where(follows.any(), follows, hidden)
 
 
 def hidden_slots(state: State, seat: chex.Array) -> chex.Array:
     """bool[slot], the seat's slots that were neither played nor bid (MT-10)."""
-    return ~of_seat(state.revealed, seat)
-
-
-def of_seat(table: chex.Array, seat: chex.Array) -> chex.Array:
-    """The row of one seat, [...] of [seat, ...], by comparison: it fuses where an index would not."""
-    mine = (jnp.arange(NUM_SEATS) == seat).reshape(NUM_SEATS, *[1] * (table.ndim - 1))
-    if table.dtype == bool:
-        return (table & mine).any(axis=0)
-    return jnp.where(mine, table, 0).sum(axis=0, dtype=table.dtype)
+    return ~state.revealed[seat]
 
 
 def play(state: State, action: chex.Array, *, zero_bid_prestige: bool) -> State:
     """The turn: a card is played, or a bid placed or passed; then perhaps a trick and a hand end."""
     playing = state.phase == PLAYING  # read once: no transition may trigger the next
     slot = jnp.where(action >= BID, action - BID, action) % NUM_SLOTS
-    card = of_seat(hands(state), state.current_player)
-    card = jnp.where(jnp.arange(NUM_SLOTS) == slot, card, 0).sum(dtype=jnp.int8)
+    card = hands(state)[state.current_player, slot]
 
     state = reveal(state, slot, when=action != PASS)
     state = add_to_trick(state, card, when=playing)
@@ -85,7 +76,7 @@ def place_bid(state: State, card: chex.Array, *, when: chex.Array) -> State:
 
 def pass_turn(state: State, *, playing: chex.Array) -> State:
     """Whoever has just played and has no bid is asked for one; otherwise the next seat plays (MT-15)."""
-    asked = playing & (of_seat(state.bid, state.current_player) == NO_BID)
+    asked = playing & (state.bid[state.current_player] == NO_BID)
     following = (state.current_player + 1) % NUM_SEATS
     return state.replace(
         phase=jnp.where(asked, BIDDING, PLAYING).astype(jnp.int8),
