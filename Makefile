@@ -1,15 +1,18 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+comma := ,
+# GPU=1 adds JAX with CUDA and trains there; the default is the CPU.
+EXTRAS := train,adapters,notebooks,dev$(if $(GPU),$(comma)gpu)
+STAMP := $(VENV)/.installed$(if $(GPU),-gpu)
 
 .PHONY: test train lint types clean
 
 test: $(STAMP) lint types
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 train: $(STAMP)
-	$(BIN)/python train/ppo_skullking.py
+	$(if $(GPU),,JAX_PLATFORMS=cpu) $(BIN)/python train/ppo_skullking.py
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -22,7 +25,7 @@ types: $(STAMP)
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,adapters,notebooks,dev]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[$(EXTRAS)]"
 	touch $(STAMP)
 
 clean:

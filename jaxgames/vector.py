@@ -1,5 +1,6 @@
 """What a rollout needs around an env: batches of games that restart by themselves."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import jax.numpy as jnp
 from jaxgames.env import Env
 
 
+@functools.partial(jax.jit, static_argnames=("env", "num_envs"))
 def reset(env: Env, key: chex.PRNGKey, num_envs: int, **data: Any) -> Any:
     """`num_envs` fresh games, [env, ...]. `data` goes to `env.init` (for example `abilities`)."""
     return jax.vmap(lambda k: env.init(k, **data))(jax.random.split(key, num_envs))
