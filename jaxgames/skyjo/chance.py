@@ -60,9 +60,10 @@ def next_deck(state: State) -> chex.Array:
 
 def next_reveals(rules: Rules, state: State) -> chex.Array:
     """int8[seat, 2], the slots that the next round's automatic set-up turns up (SJ-7)."""
-    pair = _words(state.seed, _reveal_stream(state.round_index + 1), jnp.arange(rules.num_players)) % jnp.uint32(132)
-    first = pair // 11
-    second = (first + 1 + pair % 11) % NUM_SLOTS
+    words = _words(state.seed, _reveal_stream(state.round_index + 1), jnp.arange(rules.num_players))
+    pair = _below(words, NUM_SLOTS * (NUM_SLOTS - 1))
+    first, ahead = pair // (NUM_SLOTS - 1), pair % (NUM_SLOTS - 1)
+    second = (first + 1 + ahead) % NUM_SLOTS
     reveals = jnp.stack([first, second], axis=-1).astype(jnp.int8)
     if state.script is None:
         return reveals
@@ -90,9 +91,12 @@ def _refill_order(state: State) -> chex.Array:
         return state.discard
     orders = state.script.refills
     order = orders[state.refills % orders.shape[0]]
-    in_pool = order < state.discard_size - 1
-    place = jnp.where(in_pool, jnp.cumsum(in_pool, dtype=jnp.int32) - 1, NUM_CARDS)
-    scripted = jnp.zeros_like(state.deck).at[place].set(state.discard[order], mode="drop")
+    size = state.discard_size.astype(jnp.int32) - 1
+    in_pool = order < size
+    # The rest of the permutation follows behind the pool, where nothing is drawn.
+    behind = size + jnp.cumsum(~in_pool, dtype=jnp.int32) - 1
+    place = jnp.where(in_pool, jnp.cumsum(in_pool, dtype=jnp.int32) - 1, jnp.clip(behind, 0, NUM_CARDS - 1))
+    scripted = jnp.zeros_like(state.deck).at[place].set(state.discard[order])
     return jnp.where(state.script.in_force, scripted, state.discard)
 
 
@@ -131,10 +135,9 @@ def _exchange(
 ) -> chex.Array:
     """One step of Fisher-Yates: the card in `place` changes with a uniform one of place..end-1."""
     span = jnp.where(when, jnp.asarray(end, jnp.uint32) - place.astype(jnp.uint32), 0)
-    # 24 random bits times at most 150: fits 32 bits, and is uniform to one part in 10^5.
-    ahead = ((_words(seed, stream, place) >> 8) * span) >> 24
+    ahead = _below(_words(seed, stream, place), span)
     here = jnp.minimum(place, NUM_CARDS - 1).astype(jnp.int32)  # past the end only without `when`
-    there = jnp.minimum(here + ahead.astype(jnp.int32), NUM_CARDS - 1)
+    there = jnp.minimum(here + ahead, NUM_CARDS - 1)
     return deck.at[jnp.stack([here, there])].set(deck[jnp.stack([there, here])])
 
 
@@ -156,6 +159,11 @@ def _words(seed: chex.Array, stream: chex.Array, index: chex.Array) -> chex.Arra
     low = _mix(seed[0] + stream * golden)
     high = _mix(seed[1] ^ low)
     return _mix(_mix(low + index.astype(jnp.uint32) * golden) ^ high)
+
+
+def _below(word: chex.Array, count: chex.Numeric) -> chex.Array:
+    """int32, a number in 0..count-1, count <= 255. 24 bits times 8 fit a word: uniform to one part in 10^5."""
+    return (((word >> 8) * jnp.asarray(count, jnp.uint32)) >> 24).astype(jnp.int32)
 
 
 def _mix(word: chex.Array) -> chex.Array:

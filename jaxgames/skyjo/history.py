@@ -33,48 +33,55 @@ def record(
 
 
 def empty(length: int) -> chex.Array:
-    """int16[K, 6] of padding."""
-    return jnp.full((length, len(RECORD_FIELDS)), HISTORY_UNKNOWN, jnp.int16)
+    """int16[K + 1, 6] of padding. The last row is for what is not to be kept: no index ever leaves the array."""
+    return jnp.full((length + 1, len(RECORD_FIELDS)), HISTORY_UNKNOWN, jnp.int16)
 
 
 def no_records() -> Records:
     """Where the options leave nothing to write."""
-    return Records(rows=empty(0), written=jnp.zeros(0, bool))
+    return Records(rows=empty(0)[:0], written=jnp.zeros(0, bool))
 
 
 def write(state: State, records: list[Records], *, deals: chex.Array) -> State:
     """Append what was written. After `deals` only the last part, the new round's set-up, is of the current round."""
-    rows = jnp.concatenate([part.rows for part in records])
-    written = jnp.concatenate([part.written for part in records])
-    count = written.sum(dtype=jnp.int32)
-    in_round = jnp.where(deals, records[-1].rows.shape[0], state.history_in_round + count)
+    history, size = state.history, state.history_size
+    for part in records:
+        history, size = _append(history, size, part)
+    in_round = jnp.where(deals, records[-1].rows.shape[0], state.history_in_round + size - state.history_size)
     return state.replace(
-        history=_append(state.history, state.history_size, rows, written),
-        history_size=state.history_size + count,
-        history_in_round=jnp.minimum(in_round, state.history.shape[0]).astype(jnp.uint8),
+        history=history,
+        history_size=size,
+        history_in_round=jnp.minimum(in_round, capacity(state)).astype(jnp.uint8),
     )
 
 
-def _append(history: chex.Array, size: chex.Array, rows: chex.Array, written: chex.Array) -> chex.Array:
-    """int16[K, 6] as a ring: one write, however many records a step leaves."""
-    length = history.shape[0]
-    if length == 0 or rows.shape[0] == 0:
-        return history
-    through = jnp.cumsum(written, dtype=jnp.int32)
-    is_kept = written & (through > through[-1] - length)  # the rest would be overwritten at once
-    row = (size + through - 1) % length
-    return history.at[jnp.where(is_kept, row, length)].set(rows, mode="drop")
+def _append(history: chex.Array, size: chex.Array, part: Records) -> tuple[chex.Array, chex.Array]:
+    """The ring with the written rows of one part, and the number of records in all."""
+    length, count = history.shape[0] - 1, part.rows.shape[0]
+    if count == 0:
+        return history, size
+    through = part.written.astype(jnp.int32) if count == 1 else jnp.cumsum(part.written, dtype=jnp.int32)
+    if length > 0:
+        is_kept = part.written & (through > through[-1] - length)  # the rest would be overwritten at once
+        row = jnp.where(is_kept, (size + through - 1) % length, length)
+        history = history.at[row].set(jnp.where(is_kept[:, None], part.rows, HISTORY_UNKNOWN))
+    return history, size + through[-1]
+
+
+def capacity(state: State) -> int:
+    """K, the records that the state keeps."""
+    return state.history.shape[0] - 1
 
 
 def in_order(state: State) -> chex.Array:
     """int16[K, 6], the last K records, oldest first, padding in front."""
-    length = state.history.shape[0]
+    length = capacity(state)
     return state.history[(state.history_size + jnp.arange(length)) % max(1, length)]
 
 
 def is_current_round(state: State) -> chex.Array:
     """bool[K], rows of `in_order` that belong to this round."""
-    length = state.history.shape[0]
+    length = capacity(state)
     return jnp.arange(length) >= length - state.history_in_round.astype(jnp.int32)
 
 

@@ -42,9 +42,9 @@ def deal_round(rules: Rules, state: State, *, when: chex.Array) -> tuple[State, 
     if rules.manual_setup:
         return pick(when, dealt, state), no_records()
     reveals = chance.next_reveals(rules, state)
-    seats = jnp.arange(n)[:, None]
-    shown = cards[seats, reveals]  # [seat, 2]
-    dealt = dealt.replace(status=dealt.status.at[seats, reveals].set(Slot.FACE_UP))
+    is_shown = (jnp.arange(NUM_SLOTS, dtype=jnp.int8) == reveals[:, :, None]).any(1)
+    shown = jnp.take_along_axis(cards, reveals, axis=1)  # [seat, 2]
+    dealt = dealt.replace(status=jnp.where(is_shown, jnp.int8(Slot.FACE_UP), Slot.HIDDEN))
     dealt = dealt.replace(current_player=starter(rules, dealt, shown.sum(1)))
     flips = record(
         actor=np.repeat(np.arange(n), 2),  # SJ-11: each player's first slot, then the second

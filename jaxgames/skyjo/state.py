@@ -42,7 +42,7 @@ class State(jaxgames.env.State):
     round_index: chex.Array  # int32[]           from 1
     refills: chex.Array  # int32[]           refills of the game so far
     refilled: chex.Array  # bool[]            in this round
-    history: chex.Array  # int16[K, 6]       the last K records (SJ-47), record i in row i % K
+    history: chex.Array  # int16[K + 1, 6]   the last K records (SJ-47), record i in row i % K; row K is never read
     history_size: chex.Array  # int32[]           records in all
     history_in_round: chex.Array  # uint8[]           records of this round, at most K
     seed: chex.Array  # uint32[2]         all chance still to come is a function of it

@@ -1,0 +1,305 @@
+"""What must hold for every Skyjo game: no card is lost, chance is fair and settled, worlds are honest."""
+
+import functools
+import hashlib
+import subprocess
+import sys
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import agents
+import jaxgames
+from agents.skyjo import HEURISTICS
+from jaxgames import vector
+from jaxgames.skyjo.cards import COPIES, MIN_VALUE, NUM_VALUES, VALUES, Hand, Slot
+from jaxgames.skyjo.chance import draw_order, prepare_next_deck
+from jaxgames.skyjo.state import in_discard_pile, in_draw_pile, num_dealt
+from tests.support import ROOT, checked_random_play, random_states
+
+MACRO = jaxgames.make("skyjo")
+DECISION = jaxgames.make("skyjo", action_mode="decision", setup_mode="manual", num_players=3, ruleset="official")
+EIGHT = jaxgames.make("skyjo", num_players=8, ruleset="official", history_window_k=3, later_start="highest_sum")
+ENVS = [MACRO, DECISION, EIGHT]
+
+
+def counts(values, where):
+    return ((values.ravel() - MIN_VALUE == jnp.arange(NUM_VALUES)[:, None]) & where.ravel()).sum(-1)
+
+
+def all_cards_accounted_for(env, state):
+    """Every value has its copies: boards, piles, hand, and columns that left the round."""
+    on_boards = (state.status != Slot.REMOVED) | (not env.rules.clears_to_discard)
+    in_hand = (state.hand_use != Hand.EMPTY) & (state.hand_use != Hand.THROWN)
+    total = (
+        counts(state.cards, on_boards)
+        + counts(state.deck, in_draw_pile(state))
+        + counts(state.discard, in_discard_pile(state))
+        + counts(state.hand, in_hand)
+    )
+    return (total == COPIES).all()
+
+
+@pytest.mark.parametrize("env", ENVS, ids=["two", "three-decision-manual", "eight"])
+def test_random_play_stays_in_range_and_loses_no_card(env):
+    """Also SJ-16 and SJ-21: never an empty mask, and the next deck is ready whenever a round may end."""
+
+    def invariant(state):
+        is_ready = state.next_ready == num_dealt(env.num_players)
+        return all_cards_accounted_for(env, state) & (is_ready | (state.turns_in_round < 10 * env.num_players - 1))
+
+    def mostly_flips(state, mask):
+        """Rounds end soon: flips while there are any, on two of three steps."""
+        if env.rules.look_first:
+            return mask
+        flips = mask & (jnp.arange(48) >= 24)
+        return jnp.where(flips.any() & (state.step_count % 3 > 0), flips, mask)
+
+    error, _, finished, sound = checked_random_play(
+        env, jax.random.key(2), num_envs=32, num_steps=300, weigh=mostly_flips, invariant=invariant
+    )
+    error.throw()
+    assert sound
+    assert finished > 10
+
+
+@functools.cache
+def compiled(env):
+    return jax.jit(env.init), jax.jit(env.step), jax.jit(env.legal_action_mask)
+
+
+def random_game(env, seed, num_steps=400):
+    """(states before each step and after the last, actions), on the host."""
+    init, step, mask = compiled(env)
+    rng = np.random.default_rng(seed)
+    states, actions = [jax.device_get(init(jax.random.key(seed)))], []
+    while not states[-1].done and len(actions) < num_steps:
+        actions.append(int(rng.choice(np.flatnonzero(mask(states[-1])))))
+        states.append(jax.device_get(step(states[-1], np.int32(actions[-1]))))
+    return states, actions
+
+
+def ids(values):
+    """Card ids with these values, each used once."""
+    unused = {value: np.flatnonzero(value == VALUES).tolist() for value in np.unique(VALUES)}
+    return [unused[value].pop(0) for value in values]
+
+
+def deal_of(env, states):
+    """The explicit deal that a random game followed, read off its states."""
+    settle = jax.jit(draw_order)
+    decks, reveals, refills = [], [], []
+    for before, after in zip([None, *states[:-1]], states, strict=True):
+        if before is None or after.round_index > before.round_index:
+            pile = np.asarray(settle(after))[after.deck_pos : after.deck_end]
+            decks.append(ids([*after.cards.ravel().tolist(), int(after.discard[0]), *pile.tolist()]))
+            reveals.append([np.flatnonzero(row == Slot.FACE_UP).tolist() for row in after.status])
+        elif after.refills > before.refills:
+            pool = before.discard[: before.discard_size - 1].tolist()
+            order, unused = [], list(range(len(pool)))
+            for value in np.asarray(settle(after))[: after.deck_end].tolist():
+                order.append(next(i for i in unused if pool[i] == value))
+                unused.remove(order[-1])
+            refills.append(order + list(range(len(pool), 150)))
+    return {"decks": decks, "reveals": reveals, "refills": refills or [list(range(150))]}
+
+
+@pytest.mark.parametrize(("env", "seed"), [(MACRO, 0), (MACRO, 5), (EIGHT, 1), (EIGHT, 2)])
+def test_sj_6_a_random_game_is_the_game_of_its_deal(env, seed):
+    """The order of every pile is settled before it is drawn (SJ-16 too), and what `draw_order` says is true."""
+    states, actions = random_game(env, seed)
+    deal = deal_of(env, states)
+    assert len(deal["decks"]) == states[-1].round_index
+    state = jax.jit(env.init)(jax.random.key(99), jax.tree.map(np.asarray, deal, is_leaf=lambda x: isinstance(x, list)))
+    step = jax.jit(env.step)
+    for action in actions:
+        state = step(state, np.int32(action))
+    last = states[-1]
+    np.testing.assert_array_equal(state.scores, last.scores)
+    np.testing.assert_array_equal(state.cards, last.cards)
+    np.testing.assert_array_equal(state.status, last.status)
+    np.testing.assert_array_equal(state.discard[: last.discard_size], last.discard[: last.discard_size])
+    assert int(state.refills) == int(last.refills)
+    pile = np.asarray(jax.jit(draw_order)(last))[last.deck_pos : last.deck_end]
+    np.testing.assert_array_equal(state.deck[last.deck_pos : last.deck_end], pile)
+
+
+def test_some_random_games_refill():
+    assert any(random_game(EIGHT, seed)[0][-1].refills > 0 for seed in (1, 2))
+
+
+def test_sj_7_decks_and_reveals_are_uniform():
+    """Means and frequencies over 6000 games, all within five standard errors; the next deck as well as the first."""
+    num = 6000
+    first = jax.device_get(jax.jit(lambda key: vector.reset(MACRO, key, num))(jax.random.key(0)))
+    pile = jax.device_get(jax.jit(jax.vmap(draw_order))(first))
+    deck = np.concatenate([first.cards.reshape(num, -1), first.discard[:, :1], pile[:, 25:]], axis=1)
+    spread = VALUES.std() / np.sqrt(num)
+    assert np.abs(deck.mean(0) - VALUES.mean()).max() < 5 * spread
+    for place in (0, 11, 24, 25, 149):
+        share = np.bincount(deck[:, place] + 2, minlength=15) / num
+        expected = COPIES / 150
+        assert (np.abs(share - expected) < 5 * np.sqrt(expected * (1 - expected) / num)).all()
+    # Neighbours in the deck are as good as independent.
+    assert abs(np.corrcoef(deck[:, 0], deck[:, 1])[0, 1]) < 5 / np.sqrt(num)
+    slots = (first.status == Slot.FACE_UP).mean(0)
+    assert np.abs(slots - 1 / 6).max() < 5 * np.sqrt(5 / 36 / num)
+    assert ((first.status == Slot.FACE_UP).sum(-1) == 2).all()
+
+    @jax.jit
+    def prepared(states):
+        prepare = jax.vmap(functools.partial(prepare_next_deck, MACRO.rules))
+        return jax.lax.fori_loop(0, 13, lambda _, states: prepare(states), states)
+
+    following = jax.device_get(prepared(first))
+    assert (following.next_ready == 25).all()
+    assert np.abs(following.next_deck[:, :25].mean(0) - VALUES.mean()).max() < 5 * spread
+    assert abs(np.corrcoef(deck[:, 0], following.next_deck[:, 0])[0, 1]) < 5 / np.sqrt(num)
+    assert (np.sort(following.next_deck, axis=1) == np.sort(VALUES)).all()
+
+
+def test_deals_differ_between_rounds_games_and_keys():
+    states, _ = random_game(MACRO, 5)
+    decks = deal_of(MACRO, states)["decks"]
+    assert len({tuple(deck) for deck in decks}) == len(decks) >= 2
+    batch = jax.jit(lambda key: vector.reset(MACRO, key, 64))(jax.random.key(3))
+    assert len({tuple(row) for row in np.asarray(batch.cards).reshape(64, -1)}) == 64
+
+
+def fingerprint(states):
+    """A hash of everything in a batch of states."""
+    parts = [np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(states)]
+    return hashlib.sha256(b"".join(parts)).hexdigest()
+
+
+def played_batch(num_envs):
+    """64 steps of fixed play in `num_envs` games, those with the first keys of one list."""
+    keys = jax.random.split(jax.random.key(11), 8)[:num_envs]
+
+    @jax.jit
+    def run(keys):
+        def turn(states, word):
+            masks = jax.vmap(MACRO.legal_action_mask)(states)
+            return jax.vmap(MACRO.step)(states, jax.vmap(jaxgames.cards.choose, (0, None))(masks, word)), None
+
+        words = jax.random.bits(jax.random.key(12), (64,), jnp.uint32)
+        return jax.lax.scan(turn, jax.vmap(MACRO.init)(keys), words)[0]
+
+    return run(keys)
+
+
+def test_same_key_and_actions_give_the_same_game_in_every_batch_and_process():
+    batch = played_batch(8)
+    alone = played_batch(1)
+    chex.assert_trees_all_equal(jax.tree.map(lambda leaf: leaf[:1], batch), alone)
+    code = "from tests import test_skyjo_properties as t; print(t.fingerprint(t.played_batch(8)))"
+    other = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, timeout=300
+    )
+    assert other.stdout.split()[-1] == fingerprint(batch)
+
+
+@functools.cache
+def sampled(env):
+    return random_states(env, jax.random.key(4), 48, 240)
+
+
+@pytest.mark.parametrize("env", [DECISION, EIGHT], ids=["three-decision-manual", "eight"])
+def test_sj_52_a_world_changes_hidden_cards_only(env):
+    """SJ-50, SJ-51: boards, hand and pile keep their cards; after a refill they do not mix. Future chance is new."""
+    states = sampled(env)
+    players = jnp.arange(48) % env.num_players
+    keys = jax.random.split(jax.random.key(6), 48)
+    worlds = jax.device_get(jax.jit(jax.vmap(env.determinize))(keys, states, players))
+    before = jax.device_get(states)
+    hidden = {"cards", "deck", "hand", "seed", "next_deck", "next_ready", "script"}
+    for name in before.__dataclass_fields__:
+        if name not in hidden:
+            np.testing.assert_array_equal(getattr(worlds, name), getattr(before, name), err_msg=name)
+    changed, refilled = 0, 0
+    for i in range(48):
+        one, world = (jax.tree.map(lambda leaf, i=i: leaf[i], tree) for tree in (before, worlds))
+        assert bool(all_cards_accounted_for(env, world))
+        is_up = one.status != Slot.HIDDEN
+        np.testing.assert_array_equal(world.cards[is_up], one.cards[is_up])
+        mine = one.current_player == players[i]
+        if mine or one.hand_use not in (Hand.FROM_DECK, Hand.KEPT):
+            assert world.hand == one.hand
+        if one.refilled:
+            assert sorted(world.cards[~is_up]) == sorted(one.cards[~is_up])
+            refilled += 1
+        changed += (world.cards != one.cards).any()
+        assert (world.seed != one.seed).any()
+        assert world.next_ready == num_dealt(env.num_players)
+    assert changed > 40
+    assert refilled > 0 or env is DECISION
+
+
+def test_sj_52_places_are_equally_likely():
+    """From one position, 4000 worlds: each hidden slot and the top of the pile have the mean of the unseen pool."""
+    states, _ = random_game(MACRO, 0)
+    state = states[10]
+    keys = jax.random.split(jax.random.key(0), 4000)
+    worlds = jax.device_get(jax.jit(jax.vmap(lambda key: MACRO.determinize(key, state, 0)))(keys))
+    hidden = state.status == Slot.HIDDEN
+    pool = np.concatenate([state.cards[hidden], state.deck[state.deck_pos : state.deck_end]])
+    bound = 5 * pool.std() / np.sqrt(4000)
+    assert np.abs(worlds.cards[:, hidden].mean(0) - pool.mean()).max() < bound
+    order = jax.device_get(jax.jit(jax.vmap(draw_order))(worlds))
+    assert np.abs(order[:, state.deck_pos : state.deck_end].mean(0) - pool.mean()).max() < bound
+
+
+def test_sj_53_worlds_of_one_position_disagree_about_the_next_card():
+    """Search that resamples sees different draws, and different next rounds: nothing of the true future is kept."""
+    states, _ = random_game(MACRO, 0)
+    keys = jax.random.split(jax.random.key(1), 64)
+    worlds = jax.jit(jax.vmap(lambda key: MACRO.determinize(key, states[10], 0)))(keys)
+    after = jax.device_get(jax.jit(jax.vmap(MACRO.step, (0, None)))(worlds, 12))
+    assert len(np.unique(after.cards[:, states[10].current_player, 0])) > 8
+    assert len({tuple(row) for row in after.next_deck}) == 64
+    assert len({tuple(row) for row in after.seed.tolist()}) == 64
+
+
+def test_a_world_of_a_scripted_game_leaves_the_script():
+    identity = np.arange(150)[None]
+    deal = {"decks": identity, "reveals": np.array([[[0, 1], [2, 3]]]), "refills": identity}
+    state = jax.jit(MACRO.init)(jax.random.key(0), deal)
+    world = jax.jit(MACRO.determinize)(jax.random.key(1), state, 0)
+    assert bool(state.script.in_force)
+    assert not bool(world.script.in_force)
+    assert jax.tree.structure(world) == jax.tree.structure(state)
+    assert (np.asarray(world.next_deck) != VALUES).any()
+
+
+@pytest.mark.parametrize("name", ["macro_greedy", "ev_greedy", *HEURISTICS])
+def test_bots_are_legal_and_do_not_peek(name):
+    env = MACRO if name == "macro_greedy" else DECISION
+    act, states = agents.make(name, env), sampled(env)
+
+    @jax.jit
+    def choices(key, states):
+        world_keys, act_keys = jax.random.split(key, (2, 48))
+        worlds = jax.vmap(env.determinize)(world_keys, states, states.current_player)
+        real = jax.vmap(act)(act_keys, states, states.current_player)
+        other = jax.vmap(act)(act_keys, worlds, states.current_player)
+        return real, other, jax.vmap(env.is_legal)(states, real)
+
+    real, other, legal = choices(jax.random.key(8), states)
+    np.testing.assert_array_equal(real, other)
+    assert legal.all()
+    assert agents.make("rule", env) is not None
+
+
+def test_bots_refuse_the_other_action_mode():
+    with pytest.raises(ValueError, match="ev_greedy plays action_mode 'decision', got 'macro'"):
+        agents.make("ev_greedy", MACRO)
+    with pytest.raises(ValueError, match="macro_greedy plays action_mode 'macro', got 'decision'"):
+        agents.make("macro_greedy", DECISION)
+
+
+def test_a_state_is_small():
+    state = jax.eval_shape(MACRO.init, jax.random.key(0))
+    assert sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state)) < 800
