@@ -140,3 +140,12 @@ class Env(abc.ABC):
 def pick(when: chex.Array, new: Any, old: Any) -> Any:
     """`new` where `when` holds, else `old`, leaf by leaf. Leaves that are the same object cost nothing."""
     return jax.tree.map(lambda n, o: o if n is o else jnp.where(when, n, o), new, old)
+
+
+def computed_once(values: Any) -> Any:
+    """The same values, held apart from what follows.
+
+    XLA fuses small scalars into the loops that use them and recomputes them there for every element; where a profile
+    shows it, this is how a step says that a fact is settled.
+    """
+    return jax.lax.optimization_barrier(values)

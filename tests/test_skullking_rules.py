@@ -12,8 +12,9 @@ import agents
 import jaxgames
 from agents.skullking import STRENGTH, slot_at
 from jaxgames.skullking import cards as c
-from jaxgames.skullking import labels, observe, rules
+from jaxgames.skullking import labels, observe, rules, trick
 from jaxgames.skullking.rewards import placement
+from jaxgames.skullking.scoring import bids_after_harry, round_points
 from tests.skullking_positions import card, cards, deal, functions, given, legal, play, start, table_env
 from tests.support import ROOT, cited_rules, rule_numbers
 
@@ -293,8 +294,8 @@ TRICKS = [
 @functools.cache
 def resolver(num_players):
     def resolve(table, tigress):
-        winner, leader = rules.winner_and_leader(table, jnp.int8(0), tigress)
-        return winner, leader, rules.trick_bonus(table, table[winner], tigress)
+        winner, leader = trick.winner_and_leader(table, jnp.int8(0), tigress)
+        return winner, leader, trick.trick_bonus(table, table[winner], tigress)
 
     return jax.jit(resolve)
 
@@ -316,7 +317,7 @@ def test_sk_14_first_played_counts_from_the_leader(turn):
         ids = cards(table)
         n = len(ids)
         by_seat = jnp.asarray(np.roll(ids, turn % n), jnp.int8)
-        got = jitted(rules.winner_and_leader)(by_seat, jnp.int8(turn % n), "[T+]" in table.split())
+        got = jitted(trick.winner_and_leader)(by_seat, jnp.int8(turn % n), "[T+]" in table.split())
         assert int(got[0]) == (winner if winner < 0 else (winner + turn) % n)
         assert int(got[1]) == (leader + turn) % n
 
@@ -528,7 +529,7 @@ def points(scoring, bids, won, bonus=(0, 0, 0, 0), bets=(0, 0, 0, 0), allies=(),
         loot_player=[player for player, _ in pairs],
         loot_winner=[winner for _, winner in pairs],
     )
-    return rules.round_points(env, state, jnp.asarray(bids, jnp.int8), jnp.int8(size)).tolist()
+    return round_points(env, state, jnp.asarray(bids, jnp.int8), jnp.int8(size)).tolist()
 
 
 def test_sk_30_skull_king_scoring():
@@ -562,7 +563,7 @@ def test_sk_33_alliances_pay_both_or_nobody():
 def test_worked_example_16():
     """SK-25, SK-30..33 together: bids 2,0,1,3, seat 2 adds one with Harry."""
     state = given(harry=2, bids=[2, 0, 1, 3])
-    final = rules.bids_after_harry(state, jnp.int8(1)).tolist()
+    final = bids_after_harry(state, jnp.int8(1)).tolist()
     assert final == [2, 0, 2, 3]
     given_facts = {"bonus": [30, 0, 20, 10], "bets": [20, 0, 0, 0], "allies": [(1, 0), (3, 0)]}
     assert points("skull_king", final, [2, 0, 2, 1], **given_facts) == [110, 70, 60, -20]

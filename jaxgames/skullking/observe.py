@@ -33,8 +33,9 @@ from jaxgames.skullking.cards import (
     TIGRESS,
     WHALE,
 )
-from jaxgames.skullking.rules import cards_dealt, lead_of, table
+from jaxgames.skullking.rules import cards_dealt
 from jaxgames.skullking.state import State
+from jaxgames.skullking.trick import lead_of, table
 
 if TYPE_CHECKING:
     from jaxgames.skullking.env import SkullKingEnv

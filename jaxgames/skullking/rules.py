@@ -1,4 +1,4 @@
-"""What may be played, who wins, what follows: the turn of Skull King (SK-4 .. SK-35)."""
+"""What may be played and what follows from it: the turn of Skull King (SK-4 .. SK-34)."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -6,7 +6,7 @@ import chex
 import jax.numpy as jnp
 from jax import lax
 
-from jaxgames.env import pick
+from jaxgames.env import computed_once, pick
 from jaxgames.skullking.cards import (
     ABILITY_BENDT_1,
     ABILITY_BENDT_2,
@@ -21,7 +21,6 @@ from jaxgames.skullking.cards import (
     DISCARD,
     FREE,
     HARRY,
-    KRAKEN,
     LEAD,
     LOOTS,
     NO_CARD,
@@ -38,17 +37,13 @@ from jaxgames.skullking.cards import (
     ROATAN,
     ROGER,
     ROSIE,
-    SKULL_KING,
     TIGRESS,
-    WHALE,
-    is_escape,
-    is_mermaid,
-    is_pirate,
-    number_of,
     suit_of,
 )
+from jaxgames.skullking.scoring import bids_after_harry, round_points
 from jaxgames.skullking.state import State, with_room_for_draw
-from jaxgames.tricks import play_order, seat_after
+from jaxgames.skullking.trick import lead_of, table, trick_bonus, winner_and_leader
+from jaxgames.tricks import seat_after
 
 if TYPE_CHECKING:
     from jaxgames.skullking.env import SkullKingEnv
@@ -74,24 +69,21 @@ def step(env: "SkullKingEnv", state: State, action: chex.Array) -> tuple[State, 
     size = cards_dealt(env, state)
 
     state = place_bid(state, action - BID, when=phase == BIDDING)
-    card = lax.optimization_barrier(card_of(state, action))
+    card = computed_once(card_of(state, action))
     state = play_card(env, state, card, action == PLAY_TIGRESS_AS_PIRATE, when=phase == PLAYING)
     state = choose_leader(state, action - LEAD, when=phase == ABILITY_ROSIE)
     state = discard(state, card, phase)
     state = place_bet(state, action - BET, when=phase == ABILITY_ROATAN)
 
     was_last = seat_after(state.current_player, 1, env.num_players) == state.leader
-    trick_done = lax.optimization_barrier((phase == PLAYING) & was_last)
+    trick_done = computed_once((phase == PLAYING) & was_last)
     state, winner, winning_card, asked = take_trick(env, state, size, when=trick_done)
     state = pass_turn(state, phase, trick_done, asked)
 
     round_over = (state.tricks == size) & (state.phase == PLAYING)
-    ask_harry = round_over & (state.harry >= 0) & (phase != ABILITY_HARRY)
-    state = state.replace(
-        phase=jnp.where(ask_harry, jnp.int8(ABILITY_HARRY), state.phase),
-        current_player=jnp.where(ask_harry, state.harry, state.current_player),
-    )
-    round_done = lax.optimization_barrier(round_over & ~ask_harry)
+    harry_waits = (state.harry >= 0) & (phase != ABILITY_HARRY)
+    state = ask_harry(state, when=round_over & harry_waits)
+    round_done = computed_once(round_over & ~harry_waits)
     change = jnp.where(phase == ABILITY_HARRY, action - (CHANGE + 1), 0).astype(jnp.int8)
     final_bids = bids_after_harry(state, change)
     points = round_points(env, state, final_bids, size)
@@ -145,19 +137,6 @@ def playable_cards(env: "SkullKingEnv", state: State, hand: chex.Array) -> chex.
     return (hand != NO_CARD) & (allowed | ~must_follow)
 
 
-def lead_of(state: State) -> chex.Array:
-    """SK-11: the suit to follow (1..4), FREE for a trick without one, 0 while nothing has decided. int8[]"""
-    cards = table(state)
-    order = play_order(state.leader, cards.shape[0])
-    decides = (cards != NO_CARD) & ~is_escape(cards, state.tigress_is_pirate)
-    card = card_played_first(cards, order, decides)
-    suit = suit_of(card)
-    return jnp.where(card == NO_CARD, 0, jnp.where(suit > 0, suit, FREE)).astype(jnp.int8)
-
-
-# What a decision does ------------------------------------------------------------------------------------------------
-
-
 def place_bid(state: State, bid: chex.Array, *, when: chex.Array) -> State:
     """SK-7: the bid of the current player."""
     return state.replace(bids=jnp.where(is_mover(state) & when, bid.astype(jnp.int8), state.bids))
@@ -166,7 +145,7 @@ def place_bid(state: State, bid: chex.Array, *, when: chex.Array) -> State:
 def play_card(env: "SkullKingEnv", state: State, card: chex.Array, as_pirate: chex.Array, *, when: chex.Array) -> State:
     """The card goes from the hand to the table; a card off the led suit shows a void (SK-40)."""
     mover = is_mover(state) & when
-    lead, suit = lax.optimization_barrier((lead_of(state), suit_of(card)))
+    lead, suit = computed_once((lead_of(state), suit_of(card)))
     shows_void = (lead != suit) & (suit > 0)
     if env.trump_anytime:
         shows_void &= suit != ROGER  # black was allowed anyway
@@ -203,9 +182,6 @@ def place_bet(state: State, tens: chex.Array, *, when: chex.Array) -> State:
     return state.replace(bets=jnp.where(is_mover(state) & when, (10 * tens).astype(jnp.int8), state.bets))
 
 
-# The end of a trick --------------------------------------------------------------------------------------------------
-
-
 def take_trick(
     env: "SkullKingEnv", state: State, size: chex.Array, *, when: chex.Array
 ) -> tuple[State, chex.Array, chex.Array, chex.Array]:
@@ -215,7 +191,7 @@ def take_trick(
     """
     seats = env.num_players
     cards, tigress = table(state), state.tigress_is_pirate
-    winner, leader = lax.optimization_barrier(winner_and_leader(cards, state.leader, tigress))
+    winner, leader = computed_once(winner_and_leader(cards, state.leader, tigress))
     is_won = when & (winner >= 0)
     winner = jnp.where(is_won, winner, -1).astype(jnp.int8)
     takes = jnp.arange(seats) == winner
@@ -232,7 +208,7 @@ def take_trick(
     asked = jnp.where(pirate & has_ability & may_ask, jnp.asarray(PIRATE_PHASES), PLAYING).max()
 
     draws = asked == ABILITY_BENDT_1
-    takes, draws, card, winner, asked = lax.optimization_barrier((takes, draws, card, winner, asked))
+    takes, draws, card, winner, asked = computed_once((takes, draws, card, winner, asked))
     top = state.top[state.round]
     drawn = with_card(with_card(state.hand, top[0]), top[1])
     takes_and_draws = (takes & draws)[:, None]
@@ -253,57 +229,6 @@ def take_trick(
     return pick(when, taken, state), winner, card, asked
 
 
-def winner_and_leader(
-    cards: chex.Array, leader: chex.Array, tigress_is_pirate: chex.Array
-) -> tuple[chex.Array, chex.Array]:
-    """SK-14..16 for a complete trick int8[seat]: (winner or -1, who leads next), both int8[].
-
-    Each card gets a power; the play order in its low bits breaks ties in favour of the earlier card.
-    """
-    seats = cards.shape[0]
-    order = play_order(leader, seats)
-
-    def seat_of(power):
-        """The seat with the highest power. Its place in the order rides in the low bits: no argmax, which is slow."""
-        return seat_after(leader, 7 - ((power * 8 + (7 - order)).max() & 7), seats)
-
-    suit, number = suit_of(cards), number_of(cards)
-    has_number = number > 0
-    has_king = (cards == SKULL_KING).any()
-    led = suit_of(card_played_first(cards, order, has_number))
-    power = jnp.where(has_number, jnp.where(suit == led, 20 + number, 10), 0).astype(jnp.int16)
-    power = jnp.where(suit == ROGER, 50 + number, power)
-    power = jnp.where(is_mermaid(cards), jnp.where(has_king, 400, 100), power)
-    power = jnp.where(is_pirate(cards, tigress_is_pirate), 200, power)
-    power = jnp.where(cards == SKULL_KING, 300, power)
-    # Below every escape, the Whale above the Kraken: who leads when nothing else lies there (SK-15).
-    power = jnp.where(cards == WHALE, -1, jnp.where(cards == KRAKEN, -2, power))
-    best = seat_of(power)
-
-    whale_played = jnp.where(cards == WHALE, order, -1).max()
-    kraken_played = jnp.where(cards == KRAKEN, order, -1).max()
-    whale_rules, kraken_rules = whale_played > kraken_played, kraken_played > whale_played
-    highest = seat_of(number.astype(jnp.int16))
-    whale_seat = seat_after(leader, whale_played, seats)
-
-    next_leader = jnp.where(whale_rules, jnp.where(has_number.any(), highest, whale_seat), best)
-    nobody = kraken_rules | (whale_rules & ~has_number.any())
-    return jnp.where(nobody, -1, next_leader).astype(jnp.int8), next_leader
-
-
-def trick_bonus(cards: chex.Array, winning_card: chex.Array, tigress_is_pirate: chex.Array) -> chex.Array:
-    """SK-18: bonus points that a won trick is worth to its winner, int16[]."""
-    number, suit = number_of(cards), suit_of(cards)
-    fourteens = jnp.where(number == 14, jnp.where(suit == ROGER, 20, 10), 0).sum()
-    mermaids = is_mermaid(cards).sum()
-    pirates = is_pirate(cards, tigress_is_pirate).sum()
-    king = (cards == SKULL_KING).any()
-    captures = jnp.where(is_pirate(winning_card, tigress_is_pirate), 20 * mermaids, 0)
-    captures = jnp.where(winning_card == SKULL_KING, 30 * pirates, captures)
-    captures = jnp.where(is_mermaid(winning_card) & king, 40, captures)
-    return (fourteens + captures).astype(jnp.int16)
-
-
 def pass_turn(state: State, phase: chex.Array, trick_done: chex.Array, asked: chex.Array) -> State:
     """SK-7, SK-26: who acts next, and in which phase."""
     seats = state.won.shape[0]
@@ -315,31 +240,12 @@ def pass_turn(state: State, phase: chex.Array, trick_done: chex.Array, asked: ch
     return state.replace(phase=after.astype(jnp.int8), current_player=player)
 
 
-# The end of a round --------------------------------------------------------------------------------------------------
-
-
-def bids_after_harry(state: State, change: chex.Array) -> chex.Array:
-    """SK-25: int8[seat]; only the seat with Harry armed may change its bid, never below zero."""
-    seats = jnp.arange(state.bids.shape[0])
-    return jnp.maximum(jnp.where(seats == state.harry, state.bids + change, state.bids), 0)
-
-
-def round_points(env: "SkullKingEnv", state: State, final_bids: chex.Array, size: chex.Array) -> chex.Array:
-    """SK-30..33: points of every seat for the round, int16[seat]. A zero bid is worth the size of the round."""
-    bid, bonus, size = final_bids.astype(jnp.int16), state.bonus, size.astype(jnp.int16)
-    off = jnp.abs(state.won.astype(jnp.int16) - bid)
-    exact = off == 0
-    if env.scoring == "skull_king":
-        zero = jnp.where(exact, 10 * size, -10 * size)
-        points = jnp.where(bid == 0, zero, jnp.where(exact, 20 * bid + bonus, -10 * off))
-    else:
-        points = jnp.where(exact, 10 * size + bonus, jnp.where(off == 1, 5 * size + bonus // 2, 0))
-    points += jnp.where(exact, state.bets, -state.bets)
-    seats = jnp.arange(bid.shape[0])
-    player, winner = seats == state.loot_player[:, None], seats == state.loot_winner[:, None]  # bool[loot, seat]
-    holds = (player & exact).any(-1) & (winner & exact).any(-1)
-    points += 20 * (holds[:, None] & (player | winner)).sum(0, dtype=jnp.int16)
-    return points.astype(jnp.int16)
+def ask_harry(state: State, *, when: chex.Array) -> State:
+    """SK-25: after the last trick the seat with Harry armed may change its bid."""
+    return state.replace(
+        phase=jnp.where(when, jnp.int8(ABILITY_HARRY), state.phase),
+        current_player=jnp.where(when, state.harry, state.current_player),
+    )
 
 
 def close_round(env: "SkullKingEnv", state: State, points: chex.Array, *, when: chex.Array) -> State:
@@ -376,18 +282,9 @@ def close_round(env: "SkullKingEnv", state: State, points: chex.Array, *, when: 
     return pick(when & ~over, fresh, state).replace(terminated=when & over)
 
 
-# Looking things up ---------------------------------------------------------------------------------------------------
-
-
 def cards_dealt(env: "SkullKingEnv", state: State) -> chex.Array:
     """C, the size of the running round: int8[]."""
     return jnp.asarray(env.hand_sizes, jnp.int8)[state.round]
-
-
-def table(state: State) -> chex.Array:
-    """int8[seat]: the card each seat has in the open trick, NO_CARD if none (always so between tricks)."""
-    last = state.played.shape[1] - 1
-    return jnp.where(state.tricks <= last, state.played[:, jnp.minimum(state.tricks, last)], NO_CARD)
 
 
 def hand_of_player(state: State) -> chex.Array:
@@ -407,12 +304,6 @@ def card_of(state: State, action: chex.Array) -> chex.Array:
 def is_mover(state: State) -> chex.Array:
     """bool[seat]: the current player."""
     return jnp.arange(state.won.shape[0]) == state.current_player
-
-
-def card_played_first(cards: chex.Array, order: chex.Array, among: chex.Array) -> chex.Array:
-    """int8[]: the earliest of the cards in `among`, NO_CARD if there is none."""
-    first = jnp.where(among, order, len(cards)).min()
-    return jnp.where(among & (order == first), cards, NO_CARD).min()
 
 
 def without(hand: chex.Array, card: chex.Array) -> chex.Array:
