@@ -10,8 +10,10 @@ import pytest
 
 import agents
 import jaxgames
+from jaxgames.skullking import cards as c
 from jaxgames.skullking import observe
 from jaxgames.skullking.cards import ABILITY_BENDT_1, ABILITY_BENDT_2, BIDDING, NO_CARD, NUM_CARDS, suit_of
+from tests.skullking_positions import play, start
 from tests.support import checked_random_play, random_states
 
 SHORT = (3, 6, 9)  # rounds in which everything happens
@@ -165,3 +167,31 @@ def test_explicit_deal_is_the_random_game():
     chex.assert_trees_all_equal(
         env.init(key), env.init(key, deal={"starter": int(deal["starter"]), "decks": deal["decks"]})
     )
+
+
+def test_sk_42_jade_then_bendt():
+    """SK-42 (b): who looked through the stock knows that two of its cards went to the seat that drew afterwards."""
+    env = jaxgames.make("skullking", num_players=3, hand_sizes=(4,))
+    dealt = start(env, ["Jade P1 P2 P3", "Bendt P4 P5 P6", "P7 P8 P9 P10"], top="SkullKing R1")
+    actions = [0, 0, 0]  # bids
+    actions += [c.PLAY, c.PLAY + 1, c.PLAY, c.ACKNOWLEDGE]  # Jade wins; seat 1 gives P4, seat 2 P7
+    actions += [c.PLAY, c.PLAY, c.PLAY]  # P1, Bendt, P8: Bendt wins and draws the Skull King and R1
+    actions += [c.DISCARD + 2, c.DISCARD + 3]  # P5 and P6 go
+    actions += [c.PLAY]  # the Skull King is played
+    states = play(env, dealt, actions)
+    jade = np.flatnonzero(np.asarray(observe.knowledge(env, states[7], jnp.int32(0)).jade))
+    assert len(jade) == 74 - 12
+    make = jax.jit(jax.vmap(env.determinize, in_axes=(0, None, None)))
+    look = jax.jit(jax.vmap(lambda world: env.observe(world, 0, "full")))
+    seen_with_bendt = set()
+    for state in states[10:]:  # drawn, first choice made, both gone, one of them played
+        made = jax.tree.map(np.asarray, make(jax.random.split(jax.random.key(0), 64), state, 0))
+        assert (np.asarray(look(made)) == np.asarray(env.observe(state, 0, "full"))).all()
+        finished = bool(observe.has_discarded(state))
+        for hand, discards, played in zip(made.hand[:, 1], made.discards, made.played[:, 1], strict=True):
+            with_bendt = {*hand.tolist(), *played.tolist(), *(discards.tolist() if finished else [])} - {NO_CARD}
+            assert len(with_bendt & set(jade.tolist())) == 2
+            seen_with_bendt |= with_bendt
+        others = {*made.hand[:, 2].ravel().tolist()} - {NO_CARD}
+        assert not others & set(jade.tolist())
+    assert len(seen_with_bendt & set(jade.tolist())) > 30  # any two of the stock

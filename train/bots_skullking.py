@@ -57,7 +57,7 @@ def main() -> None:
     for (one, three), expected in PAIRINGS.items():
         lines.append(pairing(env, one, three, expected, args))
         print(lines[-1], flush=True)
-    lines += ["", "| four of | " + " | ".join(f"{name} (ref.)" for name in metrics.rates(metrics.start(env))) + " |"]
+    lines += ["", "| four of | " + " | ".join(metrics.RATIOS) + " |"]
     lines.append("|---" * 7 + "|")
     for spec, expected in TABLES.items():
         lines.append(table(env, spec, expected, args))
@@ -95,8 +95,11 @@ def table(env, spec: str, expected, args) -> str:
     played = play(
         env, [agents.make(spec, env)], [[0] * 4], jax.random.key(args.seed), args.deals, 128, watch=metrics.watch(env)
     )
-    rates = metrics.rates(played.log)
-    cells = [f"{rate:.2f} ({reference:.2f})" for rate, reference in zip(rates.values(), expected, strict=True)]
+    cells = []
+    for (rate, error), reference in zip(metrics.rates_with_errors(played.log).values(), expected, strict=True):
+        reference_error = error * np.sqrt(args.deals / 600)
+        z = (rate - reference) / np.hypot(error, reference_error) if error else 0.0
+        cells.append(f"{rate:.2f} ± {error:.2f} ({reference:.2f}, z {z:+.1f})")
     return f"| `{spec}` | " + " | ".join(cells) + " |"
 
 

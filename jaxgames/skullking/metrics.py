@@ -78,18 +78,39 @@ def watch(env: "SkullKingEnv") -> tuple[Counts, Any]:
     return start(env), lambda counts, before, action, after: update(env, counts, before, action)
 
 
+# Each metric is a ratio of two counts; Bendt's is in units of 0.2.
+RATIOS = {
+    "rosie_strategic_rate": ("rosie_strategic", "rosie", 1.0),
+    "rosie_self_win_rate": ("rosie_self_won", "rosie_self", 1.0),
+    "bendt_discard_quality": ("bendt_terms", "bendt", 5.0),
+    "roatan_bet_accuracy": ("roatan_hit", "roatan", 1.0),
+    "harry_save_rate": ("harry_saved", "harry_changed", 1.0),
+    "harry_savable_rate": ("harry_saved", "harry_savable", 1.0),
+}
+
+
 def rates(counts: Any) -> dict[str, float]:
-    """The metrics of section 13 from counts summed over games and seats; nan where nothing was counted."""
-    total = {name: float(np.sum(value)) for name, value in counts._asdict().items()}
+    """The metrics of section 13 over all games and seats in `counts`; nan where nothing was counted."""
+    return {name: rate for name, (rate, _) in rates_with_errors(counts).items()}
 
-    def share(part: float, whole: float) -> float:
-        return part / whole if whole else float("nan")
 
-    return {
-        "rosie_strategic_rate": share(total["rosie_strategic"], total["rosie"]),
-        "rosie_self_win_rate": share(total["rosie_self_won"], total["rosie_self"]),
-        "bendt_discard_quality": share(total["bendt_terms"] / 0.2, total["bendt"]),
-        "roatan_bet_accuracy": share(total["roatan_hit"], total["roatan"]),
-        "harry_save_rate": share(total["harry_saved"], total["harry_changed"]),
-        "harry_savable_rate": share(total["harry_saved"], total["harry_savable"]),
-    }
+def rates_with_errors(counts: Any) -> dict[str, tuple[float, float]]:
+    """Each metric with its standard error over the first axis of the counts (independent games or deals)."""
+    result = {}
+    for name, (part, whole, unit) in RATIOS.items():
+        parts, wholes = (by_game(getattr(counts, field)) for field in (part, whole))
+        total = wholes.sum()
+        if total == 0:
+            result[name] = (float("nan"), float("nan"))
+            continue
+        rate = unit * parts.sum() / total
+        # A ratio of sums: its error is that of the mean residual.
+        error = np.sqrt(((unit * parts - rate * wholes) ** 2).sum()) / total
+        result[name] = (float(rate), float(error))
+    return result
+
+
+def by_game(count: Any) -> np.ndarray:
+    """float64[game]: a count summed over everything but its first axis."""
+    values = np.asarray(count, np.float64)
+    return values.reshape(len(values), -1).sum(-1)
