@@ -31,22 +31,24 @@ def seed_of(key: chex.PRNGKey) -> chex.Array:
 
 def shuffled_start(rules: Rules, seed: chex.Array, round_index: int) -> chex.Array:
     """int8[150], a deck whose first cards, those to be dealt, are in their final order."""
-    stream = _deck_stream(jnp.int32(round_index))
+    places = jnp.arange(num_dealt(rules.num_players))
+    words = _words(seed, _deck_stream(jnp.int32(round_index)), places)
 
     def settle(place, deck):
-        return _exchange(deck, seed, stream, place, NUM_CARDS, when=jnp.bool_(True))
+        return _exchange(deck, words[place], place, NUM_CARDS, when=jnp.bool_(True))
 
-    return jax.lax.fori_loop(0, num_dealt(rules.num_players), settle, jnp.asarray(VALUES))
+    return jax.lax.fori_loop(0, places.size, settle, jnp.asarray(VALUES))
 
 
 def prepare_next_deck(rules: Rules, state: State) -> State:
     """Two more exchanges for the deck of the next round."""
-    stream = _deck_stream(state.round_index + 1)
-    deck, ready = state.next_deck, state.next_ready
-    for _ in range(EXCHANGES_PER_STEP):
-        is_due = ready < num_dealt(rules.num_players)
-        deck = _exchange(deck, state.seed, stream, ready, NUM_CARDS, when=is_due)
-        ready = ready + is_due.astype(jnp.uint8)
+    needed = num_dealt(rules.num_players)
+    places = state.next_ready + jnp.arange(EXCHANGES_PER_STEP, dtype=jnp.uint8)
+    words = _words(state.seed, _deck_stream(state.round_index + 1), places)
+    deck = state.next_deck
+    for place, word in zip(places, words, strict=True):
+        deck = _exchange(deck, word, place, NUM_CARDS, when=place < needed)
+    ready = jnp.minimum(state.next_ready + EXCHANGES_PER_STEP, needed).astype(jnp.uint8)
     return state.replace(next_deck=deck, next_ready=ready)
 
 
@@ -121,23 +123,16 @@ def _settle(state: State, deck: chex.Array, place: chex.Array, *, when: chex.Arr
     if state.script is not None:
         when = when & ~state.script.in_force
     stream = jnp.where(state.refilled, _refill_stream(state.refills), _deck_stream(state.round_index))
-    return _exchange(deck, state.seed, stream, place, state.deck_end, when=when)
+    return _exchange(deck, _words(state.seed, stream, place), place, state.deck_end, when=when)
 
 
 def _exchange(
-    deck: chex.Array,
-    seed: chex.Array,
-    stream: chex.Array,
-    place: chex.Array,
-    end: chex.Numeric,
-    *,
-    when: chex.Array,
+    deck: chex.Array, word: chex.Array, place: chex.Numeric, end: chex.Numeric, *, when: chex.Array
 ) -> chex.Array:
     """One step of Fisher-Yates: the card in `place` changes with a uniform one of place..end-1."""
-    span = jnp.where(when, jnp.asarray(end, jnp.uint32) - place.astype(jnp.uint32), 0)
-    ahead = _below(_words(seed, stream, place), span)
-    here = jnp.minimum(place, NUM_CARDS - 1).astype(jnp.int32)  # past the end only without `when`
-    there = jnp.minimum(here + ahead, NUM_CARDS - 1)
+    here = jnp.minimum(jnp.asarray(place, jnp.int32), NUM_CARDS - 1)  # past the end only without `when`
+    span = jnp.where(when, end - here, 0)
+    there = here + _below(word, span)
     return deck.at[jnp.stack([here, there])].set(deck[jnp.stack([there, here])])
 
 
@@ -158,7 +153,7 @@ def _words(seed: chex.Array, stream: chex.Array, index: chex.Array) -> chex.Arra
     golden = jnp.uint32(0x9E3779B9)
     low = _mix(seed[0] + stream * golden)
     high = _mix(seed[1] ^ low)
-    return _mix(_mix(low + index.astype(jnp.uint32) * golden) ^ high)
+    return _mix(_mix(low + jnp.asarray(index, jnp.uint32) * golden) ^ high)
 
 
 def _below(word: chex.Array, count: chex.Numeric) -> chex.Array:
