@@ -10,6 +10,7 @@ from jaxgames.skyjo.rounds import deal_round, score_round, turn_all_up
 from jaxgames.skyjo.state import Script, State, decision_phase, in_setup, num_dealt, round_is_over
 from jaxgames.skyjo.turns import (
     Move,
+    clear_column,
     discard_card,
     draw_card,
     keep_card,
@@ -36,7 +37,8 @@ def play(rules: Rules, state: State, action: chex.Array) -> State:
     state = keep_card(state, when=move.keeps)
     state = discard_card(state, when=move.discards)
 
-    state, turn = use_card(rules, state, move)
+    state, turn = use_card(state, move)
+    state, clear = clear_column(rules, state, move.position, when=move.completes)
     state = pass_turn(rules, state, sets_up=move.sets_up, completes=move.completes)
 
     is_over = round_is_over(state)
@@ -45,7 +47,7 @@ def play(rules: Rules, state: State, action: chex.Array) -> State:
     deals = is_over & ~state.terminated
     state, flips = deal_round(rules, state, when=deals)
 
-    state = history.write(state, [*turn, final_clears, score, flips], deals=deals)
+    state = history.write(state, [turn, clear, final_clears, score, flips], deals=deals)
     return state.replace(truncated=~state.terminated & (state.step_count + 1 >= rules.max_steps))
 
 

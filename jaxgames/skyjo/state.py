@@ -73,11 +73,6 @@ def in_draw_pile(state: State) -> chex.Array:
     return (place >= state.deck_pos) & (place < state.deck_end)
 
 
-def in_discard_pile(state: State) -> chex.Array:
-    """bool[150], the places of `discard` in use."""
-    return jnp.arange(NUM_CARDS, dtype=jnp.uint8) < state.discard_size
-
-
 def in_setup(state: State) -> chex.Array:
     """bool[], players still choose their opening reveals (SJ-12)."""
     return (state.reveals_left > 0).any()

@@ -11,7 +11,6 @@ from jaxgames.skyjo.cards import (
     NUM_CARDS,
     NUM_COLUMNS,
     NUM_ROWS,
-    NUM_SLOTS,
     SOURCE_DECK,
     SOURCE_DISCARD,
     UNKNOWN_VALUE,
@@ -66,66 +65,47 @@ def discard_card(state: State, *, when: chex.Array) -> State:
     return state.replace(hand_use=jnp.where(when, Hand.THROWN, state.hand_use))
 
 
-def use_card(rules: Rules, state: State, move: Move) -> tuple[State, list[Records]]:
+def use_card(state: State, move: Move) -> tuple[State, Records]:
     """SJ-14: the card in hand replaces the one at `position`, or that one is turned up; in set-up only the latter."""
-    cards, status = state.cards[state.current_player], state.status[state.current_player]  # the actor's board
-    is_here = jnp.arange(NUM_SLOTS) == move.position
+    place = (state.current_player, move.position)
+    old = state.cards[place]
     hand, use = state.hand, state.hand_use
     acts = move.sets_up | move.completes
     places = move.completes & (use != Hand.THROWN)
-    old = cards[move.position]
-    turn = _turn_record(state, move, old)
-    state = push(state, old, when=places)
-    cards = jnp.where(is_here & places, hand, cards)
-    status = jnp.where(is_here & acts, Slot.FACE_UP, status)
-
-    value = jnp.where(places, hand, old)
-    state, status, clear = clear_column(rules, state, cards, status, move.position, value, when=move.completes)
-    used = state.replace(
-        cards=state.cards.at[state.current_player].set(cards),
-        status=state.status.at[state.current_player].set(status),
-        hand=jnp.where(move.completes, UNKNOWN_VALUE, hand),
-        hand_use=jnp.where(move.completes, Hand.EMPTY, use),
-    )
-    return used, [turn, clear]
-
-
-def _turn_record(state: State, move: Move, old: chex.Array) -> Records:
-    use = state.hand_use
     from_discard = use == Hand.FROM_DISCARD
     drawn_type = jnp.where(use == Hand.THROWN, Record.DRAW_DECK_DISCARD_AND_FLIP, Record.DRAW_DECK_KEEP_AND_REPLACE)
     turn_type = jnp.where(from_discard, Record.TAKE_DISCARD_AND_REPLACE, drawn_type)
     source = jnp.where(from_discard, SOURCE_DISCARD, SOURCE_DECK)
-    return record(
+    written = record(
         actor=state.current_player,
         action_type=jnp.where(move.sets_up, Record.SETUP_FLIP, turn_type),
         source=jnp.where(move.sets_up, HISTORY_UNKNOWN, source),
         target_pos=move.position,
-        a_value=jnp.where(move.sets_up, old, state.hand),
+        a_value=jnp.where(move.sets_up, old, hand),
         b_value=jnp.where(move.sets_up, HISTORY_UNKNOWN, old),
-        when=move.sets_up | move.completes,
+        when=acts,
     )
+    state = push(state, old, when=places)
+    used = state.replace(
+        cards=state.cards.at[place].set(jnp.where(places, hand, old)),
+        status=state.status.at[place].set(jnp.where(acts, Slot.FACE_UP, state.status[place])),
+        hand=jnp.where(move.completes, UNKNOWN_VALUE, hand),
+        hand_use=jnp.where(move.completes, Hand.EMPTY, use),
+    )
+    return used, written
 
 
-def clear_column(
-    rules: Rules,
-    state: State,
-    cards: chex.Array,
-    status: chex.Array,
-    position: chex.Array,
-    value: chex.Array,
-    *,
-    when: chex.Array,
-) -> tuple[State, chex.Array, Records]:
-    """SJ-17: three equal face-up cards leave the actor's board. Only the column just changed can have become equal."""
+def clear_column(rules: Rules, state: State, position: chex.Array, *, when: chex.Array) -> tuple[State, Records]:
+    """SJ-17: three equal face-up cards leave the board. Only the column just changed can have become such a one."""
     if rules.max_clears == 0:
-        return state, status, no_records()
+        return state, no_records()
     actor, column = state.current_player, position % NUM_COLUMNS
-    in_column = jnp.arange(NUM_SLOTS) % NUM_COLUMNS == column
-    matches = (~in_column | ((status == Slot.FACE_UP) & (cards == value))).all()
+    places = (actor, column + NUM_COLUMNS * jnp.arange(NUM_ROWS))
+    cards, status, value = state.cards[places], state.status[places], state.cards[actor, position]
+    matches = ((status == Slot.FACE_UP) & (cards == value)).all()
     clears = when & matches & (state.clears[actor] < rules.max_clears)
     written = record(
-        actor=actor,
+        actor=state.current_player,
         action_type=Record.COLUMN_CLEARED,
         source=HISTORY_UNKNOWN,
         target_pos=column,
@@ -135,8 +115,11 @@ def clear_column(
     )
     if rules.clears_to_discard:
         state = push(state, value, when=clears, copies=NUM_ROWS)
-    state = state.replace(clears=state.clears.at[actor].add(clears.astype(jnp.int8)))
-    return state, jnp.where(in_column & clears, Slot.REMOVED, status), written
+    cleared = state.replace(
+        status=state.status.at[places].set(jnp.where(clears, Slot.REMOVED, status)),
+        clears=state.clears.at[actor].add(clears.astype(jnp.int8)),
+    )
+    return cleared, written
 
 
 def pass_turn(rules: Rules, state: State, *, sets_up: chex.Array, completes: chex.Array) -> State:
