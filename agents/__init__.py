@@ -3,7 +3,7 @@
 An agent is a pure function `act(key, state, player) -> action` of what its player may know, built by a constructor
 that takes the env; it can be jitted and vmapped. `make` turns a spec string into one:
 
-    make("random", env)    make("rule", env)    make("rule:hard,strength", env)
+    make("random", env)    make("rule", env)    make("rule:hard,strength", env)    make("ppo:runs/first", env)
 """
 
 import importlib
@@ -17,7 +17,7 @@ from jaxgames import Env
 
 Agent = Callable[[chex.PRNGKey, Any, chex.Array], chex.Array]
 
-__all__ = ["Agent", "make", "names", "random", "rule_based"]
+__all__ = ["Agent", "load", "make", "names", "random", "rule_based"]
 
 
 def make(spec: str, env: Env) -> Agent:
@@ -39,5 +39,19 @@ def rule_based(env: Env, *arguments: Any, **options: Any) -> Agent:
     return _constructors(env)["rule"](env, *arguments, **options)
 
 
+def load(path: str, env: Env, greedy: bool = False) -> Agent:
+    """The trained network of a run folder (its newest checkpoint) or of one checkpoint folder."""
+    from agents.networks import load_network, network_agent
+
+    network, params = load_network(path, env)
+    return network_agent(env, network, params, greedy)
+
+
+def _ppo(env: Env, path: str, style: str = "sampled") -> Agent:
+    if style not in ("sampled", "greedy"):
+        raise ValueError(f"agents: a network plays sampled or greedy, got {style!r}")
+    return load(path, env, greedy=style == "greedy")
+
+
 def _constructors(env: Env) -> dict[str, Callable[..., Agent]]:
-    return {"random": random, **importlib.import_module(f"agents.{env.id}").AGENTS}
+    return {"random": random, "ppo": _ppo, **importlib.import_module(f"agents.{env.id}").AGENTS}

@@ -46,7 +46,7 @@ def play(
     lineup = np.atleast_2d(np.asarray(lineup, np.int32))
     deal_key, act_key = jax.random.split(key)
     deal_keys = jax.random.split(deal_key, num_deals)
-    run = jax.jit(functools.partial(_play_batch, env, tuple(agents), watch))
+    run = jax.jit(functools.partial(play_batch, env, tuple(agents), watch))
     parts = []
     for start in range(0, num_deals, batch):
         chunk = deal_keys[jnp.minimum(jnp.arange(start, start + batch), num_deals - 1)]
@@ -56,7 +56,7 @@ def play(
     return Played(states=states, returns=returns, lineup=lineup, log=log)
 
 
-def _play_batch(env, agents, watch, deal_keys, lineup, key):
+def play_batch(env, agents, watch, deal_keys, lineup, key):
     """All games of one batch, [deal, rotation]; they run until the last one is over."""
     rotation_count = lineup.shape[0]
     dealt = jax.vmap(env.init)(deal_keys)

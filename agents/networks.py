@@ -1,0 +1,120 @@
+"""The network that plays: one encoder, all heads side by side in one matrix product, cut by the legal mask."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import chex
+import distrax
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+
+from agents import checkpoints
+from jaxgames import Env
+
+# Named heads of a game, in the order of its flat actions; actions behind them are forced and need no output.
+HEADS = {"skullking": (("bid", 11), ("card", 13), ("rosie", 6), ("bendt", 13), ("roatan", 3), ("harry", 3))}
+
+
+class Output(NamedTuple):
+    """What the network says about a batch of observations."""
+
+    logits: chex.Array  # float32[..., action], before the mask
+    value: chex.Array  # float32[...]
+
+
+class PolicyValue(nn.Module):
+    """A shared encoder with one policy head for each kind of decision and one for the value (SK-63).
+
+    A phase needs no branch: its legal mask leaves exactly the entries of its head. `auxiliary` heads predict labels
+    during training and cost nothing in play.
+    """
+
+    num_actions: int
+    heads: tuple[tuple[str, int], ...]
+    widths: tuple[int, ...] = (256, 256)
+    auxiliary: tuple[tuple[str, int], ...] = ()
+    dtype: str = "float32"  # of the products; parameters, logits and values stay float32
+
+    def setup(self):
+        scaled = nn.initializers.orthogonal(math.sqrt(2))
+        self.layers = [nn.Dense(width, kernel_init=scaled, dtype=self.dtype) for width in self.widths]
+        self.outputs = nn.Dense(sum(size for _, size in self.heads) + 1, kernel_init=_first_outputs, dtype=self.dtype)
+        self.labels = [nn.Dense(size, dtype=self.dtype, name=name) for name, size in self.auxiliary]
+
+    def __call__(self, observation: chex.Array) -> Output:
+        return self.play(self.encode(observation))
+
+    def encode(self, observation: chex.Array) -> chex.Array:
+        """What the heads read, [..., width]."""
+        hidden = observation
+        for layer in self.layers:
+            hidden = nn.relu(layer(hidden))
+        return hidden
+
+    def play(self, hidden: chex.Array) -> Output:
+        out = self.outputs(hidden).astype(jnp.float32)
+        logits, value = out[..., :-1], out[..., -1]
+        forced = self.num_actions - logits.shape[-1]
+        return Output(jnp.pad(logits, [(0, 0)] * (logits.ndim - 1) + [(0, forced)]), value)
+
+    def everything(self, observation: chex.Array) -> tuple[Output, dict[str, chex.Array]]:
+        """The output and the auxiliary predictions, {name: float32[..., size]}."""
+        hidden = self.encode(observation)
+        labels = {
+            name: layer(hidden).astype(jnp.float32)
+            for (name, _), layer in zip(self.auxiliary, self.labels, strict=True)
+        }
+        return self.play(hidden), labels
+
+
+def _first_outputs(key: chex.PRNGKey, shape: Sequence[int], dtype: Any = jnp.float32) -> chex.Array:
+    """Small policy columns, so that play starts near uniform; a value column of ordinary size."""
+    policy_key, value_key = jax.random.split(key)
+    policy = nn.initializers.orthogonal(0.01)(policy_key, (shape[0], shape[1] - 1), dtype)
+    return jnp.concatenate([policy, nn.initializers.orthogonal(1.0)(value_key, (shape[0], 1), dtype)], axis=-1)
+
+
+def make_network(env: Env, widths: Sequence[int] = (256, 256), dtype: str = "float32", auxiliary=()) -> PolicyValue:
+    """The network for a game: its named heads, or one head for all its actions."""
+    heads = HEADS.get(env.id, (("action", env.num_actions),))
+    return PolicyValue(env.num_actions, heads, tuple(widths), tuple(map(tuple, auxiliary)), dtype)
+
+
+def masked(logits: chex.Array, mask: chex.Array) -> distrax.Categorical:
+    """The distribution over legal actions. The lowest finite number, not -inf: an empty row stays finite."""
+    return distrax.Categorical(logits=jnp.where(mask, logits, jnp.finfo(logits.dtype).min))
+
+
+def flat(observation: Any) -> chex.Array:
+    """An observation as one float32 vector, whatever the game makes of it."""
+    return jnp.concatenate([jnp.ravel(leaf).astype(jnp.float32) for leaf in jax.tree.leaves(observation)])
+
+
+def observation_size(env: Env) -> int:
+    """Length of `flat` of the default observation; nothing is computed."""
+    key = jax.eval_shape(lambda: jax.random.key(0))
+    return jax.eval_shape(lambda k: flat(env.observe(env.init(k), 0)), key).size
+
+
+def network_agent(env: Env, network: PolicyValue, params: Any, greedy: bool = False):
+    """The network as an agent; `params` may be traced, so one compilation serves every stage of a training."""
+
+    def act(key: chex.PRNGKey, state: Any, player: chex.Array) -> chex.Array:
+        logits = network.apply(params, flat(env.observe(state, player))).logits
+        policy = masked(logits, env.legal_action_mask(state))
+        return policy.mode() if greedy else policy.sample(seed=key)
+
+    return act
+
+
+def load_network(path: str, env: Env) -> tuple[PolicyValue, Any]:
+    """(network, params) of a run or checkpoint folder, refused unless it is of this game and fits it."""
+    items, manifest = checkpoints.load(checkpoints.latest(path), ("params",), env.id, env.version)
+    network = make_network(env, **manifest["network"])
+    params = items["params"]
+    reads = params["params"]["layers_0"]["kernel"].shape[0]
+    if reads != observation_size(env):
+        raise checkpoints.CheckpointError(f"checkpoint: {path} reads {reads} numbers, not {observation_size(env)}")
+    return network, params

@@ -1,0 +1,253 @@
+"""The learner by identities: advantages against a plain loop, ratios of one, and rows that must not teach."""
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import agents
+import jaxgames
+from agents.networks import make_network, masked, network_agent, observation_size
+from tests.support import random_states
+from train import opponents, ppo
+from train.advantage import advantage_by_seat
+from train.evaluate import with_abilities
+from train.ppo_skullking import Config, make_task
+from train.rollout import Decision
+
+ENV = jaxgames.make("skullking", num_players=3, hand_sizes=(1, 2))  # short games: every rollout crosses endings
+SMALL = ppo.PPO(total_steps=512, envs=16, steps=32, minibatches=4, pool=2, remember_every=1)
+MIXED = opponents.parse(("self=0.4", "past=0.2", "rule:hard=0.2", "random=0.2"))
+
+
+@pytest.fixture(scope="module")
+def task():
+    return ppo.Task(ENV, make_network(ENV, widths=(32,)), MIXED)
+
+
+@pytest.fixture(scope="module")
+def judged(task):
+    """A learner before its first update, and the batch it would learn from."""
+
+    @jax.jit
+    def play(key):
+        learner, tables, key = ppo.start(SMALL, task, key)
+        tables, played = ppo.rollout(ENV, task.network, MIXED, learner.params, learner.pool, tables, key, SMALL.steps)
+        return learner, tables, played, ppo.judge(SMALL, task, learner.params, tables.states, played)
+
+    return play(jax.random.key(0))
+
+
+@pytest.fixture(scope="module")
+def gradient(task):
+    return jax.jit(jax.grad(lambda params, batch: ppo.loss(SMALL, task, params, batch, 0.01), has_aux=True))
+
+
+def loop_advantages(seat, value, reward, done, bootstrap, gamma, lam):
+    """Every decision looks ahead, in plain Python, to the same seat's next one."""
+    advantages = np.zeros(len(seat))
+    for t in reversed(range(len(seat))):
+        paid, end = 0.0, t
+        while True:
+            paid += reward[end, seat[t]]
+            if done[end] or end + 1 == len(seat) or seat[end + 1] == seat[t]:
+                break
+            end += 1
+        following = 0.0 if done[end] else bootstrap[seat[t]]
+        if not done[end] and end + 1 < len(seat):
+            following = value[end + 1] + lam * advantages[end + 1]
+        advantages[t] = paid + gamma * following - value[t]
+    return advantages
+
+
+def random_rollout(seed, steps=40, seats=3, ends=0.15):
+    rng = np.random.default_rng(seed)
+    return (
+        rng.integers(0, seats, steps),  # seats decide in any order, often twice running
+        rng.normal(size=steps),
+        rng.normal(size=(steps, seats)),  # everybody is paid, mover or not
+        rng.random(steps) < ends,
+        rng.normal(size=seats),
+    )
+
+
+@pytest.mark.parametrize(("gamma", "lam"), [(0.97, 0.9), (1.0, 1.0), (0.9, 0.0)])
+def test_advantages_equal_a_plain_loop(gamma, lam):
+    for seed in range(5):
+        played = random_rollout(seed)
+        ours = advantage_by_seat(*map(jnp.asarray, played), gamma=gamma, lam=lam)
+        np.testing.assert_allclose(ours, loop_advantages(*played, gamma, lam), atol=1e-4)
+
+
+def test_with_lambda_one_an_advantage_is_return_minus_value():
+    seat, value, reward, done, bootstrap = random_rollout(7, ends=0.0)
+    ours = advantage_by_seat(*map(jnp.asarray, (seat, value, reward, done, bootstrap)), gamma=1.0, lam=1.0)
+    to_come = reward[::-1].cumsum(0)[::-1] + bootstrap
+    np.testing.assert_allclose(ours, to_come[np.arange(len(seat)), seat] - value, atol=1e-4)
+
+
+def test_a_reward_while_others_move_is_paid_to_the_last_decision_and_not_across_an_ending():
+    seat, value = jnp.array([0, 1, 1, 0, 1]), jnp.zeros(5)
+    reward = jnp.zeros((5, 2)).at[2, 0].set(1.0).at[3, 1].set(2.0)
+    done = jnp.array([False, False, False, True, False])
+    ours = advantage_by_seat(seat, value, reward, done, jnp.array([5.0, 7.0]), gamma=1.0, lam=0.0)
+    assert ours.tolist() == [1.0, 0.0, 2.0, 0.0, 7.0]
+
+
+def test_the_ratio_is_one_before_the_first_step_also_across_endings(task, judged, gradient):
+    learner, _, played, batch = judged
+    assert played.done.sum() > 8
+    losses = gradient(learner.params, batch)[1]
+    assert losses["ratio_error"] < 1e-5
+    assert losses["divergence"] < 1e-6
+
+
+def test_only_the_learners_own_decisions_teach(judged, gradient):
+    learner, _, _, batch = judged
+    own = batch.decision.is_own
+    assert 0.2 < own.mean() < 0.9
+    spoilt = batch._replace(
+        advantage=jnp.where(own, batch.advantage, 1e3),
+        target=jnp.where(own, batch.target, -1e3),
+        decision=batch.decision._replace(log_prob=jnp.where(own, batch.decision.log_prob, -5.0)),
+    )
+    plain, other = (gradient(learner.params, each)[0] for each in (batch, spoilt))
+    chex.assert_trees_all_close(plain, other, atol=1e-5)
+
+
+def test_rows_of_the_learner_come_first_and_once(task, judged):
+    batch = judged[3]
+    rows = np.asarray(ppo.order(SMALL, task, batch, jax.random.key(1)))
+    assert len(set(rows.tolist())) == len(rows)
+    assert len(rows) % SMALL.minibatches == 0
+    own = np.asarray(batch.decision.is_own)
+    assert own[rows].sum() == min(own.sum(), len(rows))
+
+
+def test_rollouts_record_legal_play_and_rotate_the_learning_seat(judged):
+    _, tables, played, _ = judged
+    chosen = jnp.take_along_axis(played.mask, played.action[..., None], axis=-1)
+    assert chosen.all()
+    assert isinstance(played, Decision)
+    assert set(np.unique(tables.lineup.rival)) <= set(range(4))
+    assert len(np.unique(tables.lineup.seat)) == 3
+    assert set(np.unique(played.seat[played.is_own])) == {0, 1, 2}
+
+
+def test_updates_run_with_every_kind_of_opponent_for_many_seeds_and_remember_past_selves(task):
+    @jax.jit
+    @jax.vmap
+    def train(key):
+        training = ppo.start(SMALL, task, key)
+        return training, ppo.advance(SMALL, task, training, 2)
+
+    before, (after, measured) = train(jax.random.split(jax.random.key(0), 2))
+    assert all(np.isfinite(values).all() and values.shape == (2, 2) for values in measured.values())
+    assert (after.learner.updates == 2).all()
+    kernel = lambda tree: tree["params"]["outputs"]["kernel"]  # noqa: E731
+    assert not np.allclose(kernel(after.learner.params)[0], kernel(after.learner.params)[1])
+    # Two updates, remembered after each: the second filled slot 0 again, the first slot 1.
+    np.testing.assert_array_equal(kernel(after.learner.pool)[:, 0], kernel(after.learner.params))
+    assert not np.allclose(kernel(after.learner.pool)[:, 1], kernel(before.learner.params))
+
+
+def test_the_network_has_the_heads_of_the_rules_page_in_one_product():
+    """SK-63: 230 -> 256 -> 256, heads 11 + 13 + 6 + 13 + 3 + 3 and one value; Jade is forced and has none."""
+    env = jaxgames.make("skullking")
+    network = make_network(env)
+    assert observation_size(env) == 230
+    shapes = jax.eval_shape(network.init, jax.random.key(0), jnp.zeros((1, 230)))["params"]
+    kernels = {name: layer["kernel"].shape for name, layer in shapes.items()}
+    assert kernels == {"layers_0": (230, 256), "layers_1": (256, 256), "outputs": (256, 50)}
+    assert [size for _, size in network.heads] == [11, 13, 6, 13, 3, 3]
+
+
+def test_masked_actions_are_never_drawn_and_an_empty_row_stays_finite():
+    logits = jnp.array([[0.0, 9.0, 1.0], [1.0, 2.0, 3.0]])
+    mask = jnp.array([[True, False, True], [False, False, False]])
+    policy = masked(logits, mask)
+    drawn = policy.sample(seed=jax.random.key(0), sample_shape=(200,))
+    assert not (drawn[:, 0] == 1).any()
+    assert np.isfinite(policy.entropy()).all()
+    assert np.isfinite(policy.log_prob(jnp.array([0, 0]))).all()
+    slope = jax.grad(lambda x: masked(x, mask).entropy().sum())(logits)
+    assert np.isfinite(slope).all()
+    assert slope[0, 1] == 0
+
+
+def test_the_network_agent_plays_legally_and_does_not_peek(task, judged):
+    act = network_agent(ENV, task.network, judged[0].params)
+    states = random_states(ENV, jax.random.key(3), 32, 14)
+
+    @jax.jit
+    @jax.vmap
+    def twice(state, key):
+        player = state.current_player
+        world = ENV.determinize(jax.random.fold_in(key, 1), state, player)
+        action = act(key, state, player)
+        return ENV.is_legal(state, action), action == act(key, world, player)
+
+    legal, same = twice(states, jax.random.split(jax.random.key(4), 32))
+    assert legal.all()
+    assert same.all()
+
+
+def test_ability_baselines_swap_only_ability_decisions():
+    states = random_states(jaxgames.make("skullking"), jax.random.key(5), 64, 200)
+    env = jaxgames.make("skullking")
+    fixed = lambda key, state, player: jnp.int32(-7)  # noqa: E731
+    act = jax.jit(jax.vmap(with_abilities(env, fixed, "seed")))
+    action = act(jax.random.split(jax.random.key(0), 64), states, states.current_player)
+    np.testing.assert_array_equal(action == -7, states.phase <= 1)
+    assert with_abilities(env, fixed, "learned") is fixed
+
+
+def test_the_curriculum_turns_abilities_on_by_steps():
+    """SK-60: Harry, Roatan, Rosie, Bendt, Jade, in this order; the array is data, nothing recompiles."""
+    task = make_task(Config(curriculum=(10, 20, 30, 40, 50), envs=1, steps=10, minibatches=1, pool=1))
+    on = [task.deal_data(jnp.int32(updates))["abilities"].tolist() for updates in range(6)]
+    assert [sum(each) for each in on] == [0, 1, 2, 3, 4, 5]
+    assert on[1] == [False, False, False, False, True]  # Rosie, Bendt, Roatan, Jade, Harry
+    assert on[3] == [True, False, True, False, True]
+    assert all(make_task(Config()).deal_data(jnp.int32(0))["abilities"])
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"minibatches": 7}, "must divide by minibatches = 7"),
+        ({"pool": 3}, "must divide by pool = 3"),
+        ({"envs": 0}, "envs must be at least 1"),
+        ({"gamma": 1.5}, "gamma must be in 0..1"),
+        ({"learning_rate": 0.0}, "learning_rate must be above 0"),
+        ({"reward": "points"}, "reward must be one of score, placement"),
+        ({"opponents": ("self",)}, "kind=share"),
+        ({"opponents": ("self=1", "self=2")}, "only once"),
+        ({"opponents": ("self=-1",)}, "share above 0"),
+        ({"curriculum": (1, 2)}, "five numbers"),
+        ({"precision": "float8"}, "float32 or bfloat16"),
+        ({"checkpoint_every": 3, "report_every": 2}, "must divide by report_every"),
+        ({"widths": ()}, "widths"),
+    ],
+)
+def test_settings_that_cannot_work_are_refused_in_a_sentence(settings, message):
+    with pytest.raises(ValueError, match=message):
+        Config(**settings)
+
+
+def test_shares_are_scaled_and_own_decisions_counted():
+    mixture = opponents.parse(("self=1", "rule:hard=3"))
+    assert mixture.shares == (0.25, 0.75)
+    assert mixture.own_decisions(4) == pytest.approx(0.25 + 0.75 / 4)
+    lineup = opponents.draw(mixture, 4, jax.random.key(0), 4000)
+    assert np.mean(lineup.rival == 1) == pytest.approx(0.75, abs=0.03)
+    counts = np.bincount(lineup.seat, minlength=4)
+    assert counts.min() > 850
+
+
+def test_an_unknown_agent_or_folder_is_a_sentence():
+    with pytest.raises(ValueError, match="there is no checkpoint at nowhere"):
+        agents.make("ppo:nowhere", ENV)
+    with pytest.raises(ValueError, match="sampled or greedy"):
+        agents.make("ppo:nowhere,wild", ENV)

@@ -1,0 +1,183 @@
+"""How strong is an agent? One of it against others, whole games, every seat of the same deals.
+
+    python train/evaluate.py ppo:runs/first --against rule:hard random --deals 500
+    python train/evaluate.py ppo:runs/first --ability-baselines
+
+Every figure has a standard error over deals. `--ability-baselines` keeps the agent's bids and card play and swaps only
+its ability decisions: random ones, the `seed` heuristics, its own.
+"""
+
+import dataclasses
+import pathlib
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+import tyro
+
+import agents
+import jaxgames
+from agents.skullking import use_ability
+from jaxgames import Env
+from jaxgames.skullking import metrics
+from jaxgames.skullking.cards import BIDDING, PLAYING
+from train.matches import Played, mean_and_error, play, play_batch, rotations, win_shares
+
+Figures = dict[str, tuple[float, float]]  # name: mean and standard error
+LOWEST_WINS = ("skyjo",)
+ABILITY_POLICIES = ("random", "seed", "learned")
+
+
+@dataclasses.dataclass(frozen=True)
+class Evaluation:
+    """What to measure."""
+
+    agent: tyro.conf.Positional[str]
+    """the agent to measure: random, rule, rule:<level>,<abilities>, ppo:<run or checkpoint folder>"""
+    against: tuple[str, ...] = ("rule:hard", "random")
+    """the agents that take the other seats, one table line each"""
+    game: str = "skullking"
+    """the game"""
+    num_players: int = 4
+    """seats at the table"""
+    deals: int = 500
+    """each is played with the agent in every seat"""
+    seed: int = 0
+    """of the deals"""
+    ability_baselines: bool = False
+    """Skull King: also swap the ability decisions"""
+    out: str = ""
+    """write the table to this Markdown file as well"""
+
+
+def main() -> None:
+    cfg = tyro.cli(Evaluation, description=__doc__)
+    try:
+        text = evaluate(cfg)
+    except (ValueError, TypeError) as error:
+        sys.exit(_refuse(error))
+    print(text)
+    if cfg.out:
+        pathlib.Path(cfg.out).write_text(text + "\n")
+
+
+def _refuse(error: Exception) -> int:
+    print(error, file=sys.stderr)
+    return 2
+
+
+def evaluate(cfg: Evaluation) -> str:
+    """The tables as Markdown."""
+    if cfg.deals < 2:
+        raise ValueError(f"evaluate: deals must be at least 2 for a standard error, got {cfg.deals}")
+    env = jaxgames.make(cfg.game, num_players=cfg.num_players)
+    one = agents.make(cfg.agent, env)
+    lines = {rival: versus(env, one, agents.make(rival, env), cfg.seed, cfg.deals) for rival in cfg.against}
+    text = table(f"one `{cfg.agent}` against", lines)
+    if cfg.ability_baselines and env.id == "skullking":
+        rival = agents.make(cfg.against[0], env)
+        swapped = {
+            policy: versus(env, with_abilities(env, one, policy), rival, cfg.seed, cfg.deals)
+            for policy in ABILITY_POLICIES
+        }
+        text += f"\n\nAgainst `{cfg.against[0]}`, same bids and card play:\n\n" + table("ability decisions", swapped)
+    return text
+
+
+def versus(env: Env, one: agents.Agent, rest: agents.Agent, seed: int, deals: int) -> Figures:
+    """One agent against a table of another."""
+    lineup = rotations([0] + [1] * (env.num_players - 1))
+    return figures(env, play(env, [one, rest], lineup, jax.random.key(seed), deals, watch=watch(env)))
+
+
+def make_match(env: Env, agent: Callable[[Any], agents.Agent], rivals: list[agents.Agent], batch: int) -> Callable:
+    """`match(params, rival, key, deals) -> Figures` of `agent(params)` against `rivals[rival]`.
+
+    One compilation serves every stage of a training and every rival; `batch` deals are played at a time.
+    """
+
+    @jax.jit
+    def run(params, lineup, deal_keys, act_key):
+        return play_batch(env, (agent(params), *rivals), watch(env), deal_keys, lineup, act_key)
+
+    def match(params: Any, rival: int, key: chex.PRNGKey, deals: int) -> Figures:
+        lineup = rotations([0] + [1 + rival] * (env.num_players - 1))
+        parts = []
+        for part_key in jax.random.split(key, -(-deals // batch)):
+            deal_key, act_key = jax.random.split(part_key)
+            parts.append(jax.device_get(run(params, lineup, jax.random.split(deal_key, batch), act_key)))
+        states, returns, log = jax.tree.map(lambda *leaves: np.concatenate(leaves)[:deals], *parts)
+        return figures(env, Played(states=states, returns=returns, lineup=lineup, log=log))
+
+    return match
+
+
+def with_abilities(env: Env, agent: agents.Agent, policy: str) -> agents.Agent:
+    """The agent with its ability decisions made by another policy (SK-73), or by itself (`learned`)."""
+    if policy == "learned":
+        return agent
+
+    def act(key: chex.PRNGKey, state: Any, player: chex.Array) -> chex.Array:
+        play_key, ability_key = jax.random.split(key)
+        is_ordinary = (state.phase == BIDDING) | (state.phase == PLAYING)
+        swapped = use_ability(env, ability_key, state, player, policy)
+        return jnp.where(is_ordinary, agent(play_key, state, player), swapped)
+
+    return act
+
+
+def watch(env: Env) -> tuple[Any, Callable] | None:
+    """What to collect along a game: exact bids and uses of abilities in Skull King, nothing elsewhere."""
+    if env.id != "skullking":
+        return None
+
+    def update(log, before, action, after):
+        exact, counts = log
+        _, events = env.step_with_events(before, action)
+        exact += (events.won == events.final_bids) & events.round_done
+        return exact, metrics.update(env, counts, before, action)
+
+    return (np.zeros(env.num_players, np.int32), metrics.start(env)), update
+
+
+def figures(env: Env, played: Played) -> Figures:
+    """What agent 0 of the lineup achieved."""
+    is_one = played.lineup == 0  # [rotation, seat]
+    scores = np.asarray(jax.vmap(jax.vmap(env.scores))(played.states), np.float64)
+    wins = win_shares(scores, lowest=env.id in LOWEST_WINS)
+
+    def of_one(by_seat):
+        return np.where(is_one, by_seat, 0).sum((1, 2)) / is_one.sum()
+
+    found = {
+        "wins_percent": mean_and_error(100 * of_one(wins)),
+        "score": mean_and_error(of_one(scores)),
+        "others_score": mean_and_error(np.where(is_one, 0, scores).sum((1, 2)) / (~is_one).sum()),
+    }
+    if env.id == "skullking":
+        exact, counts = played.log
+        found["exact_bids_percent"] = mean_and_error(100 * of_one(exact) / len(env.hand_sizes))
+        found |= metrics.rates_with_errors(jax.tree.map(lambda count: np.where(is_one, count, 0), counts))
+    return found
+
+
+def table(title: str, lines: dict[str, Figures]) -> str:
+    """Markdown: one line for each opponent, mean ± standard error."""
+    names = list(next(iter(lines.values())))
+    rows = [f"| {title} | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
+    for label, found in lines.items():
+        rows.append(f"| {label} | " + " | ".join(cell(name, *found[name]) for name in names) + " |")
+    return "\n".join(rows)
+
+
+def cell(name: str, mean: float, error: float) -> str:
+    digits = 1 if name.endswith(("percent", "score")) else 3
+    return "-" if np.isnan(mean) else f"{mean:.{digits}f} ± {error:.{digits}f}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""Skull King by self-play, from the first bid to an evaluation against the rule-based player.
+
+    python train/ppo_skullking.py                                  # about five minutes on two cores
+    python train/ppo_skullking.py --run runs/league --total-steps 200000000 --envs 4096 \\
+        --opponents self=0.6 past=0.3 rule:hard=0.1
+    python train/ppo_skullking.py --resume runs/league
+
+Rollout, advantages and updates are one compiled program (train/ppo.py); this page says what is learned.
+"""
+
+import dataclasses
+import sys
+
+import jax.numpy as jnp
+import numpy as np
+import tyro
+
+import jaxgames
+from agents.networks import make_network
+from jaxgames.skullking.env import ABILITIES
+from jaxgames.skullking.rewards import SCHEMES
+from train import opponents, runs
+from train.ppo import Task
+
+# SK-60: the order in which abilities join, and the usual thresholds in environment steps.
+STAGES = ("harry", "roatan", "rosie", "bendt", "jade")
+
+
+@dataclasses.dataclass(frozen=True)
+class Config(runs.RunConfig):
+    """Everything that can be set on the command line."""
+
+    num_players: int = 4
+    """seats at the table"""
+    reward: str = "score"
+    """reward scheme: score, placement, seed_base, seed_ability or seed"""
+    opponents: tuple[str, ...] = ("self=1",)
+    """who sits at the other seats, as kind=share: self, past, random, rule:hard, ppo:<folder> ..."""
+    curriculum: tuple[int, ...] = ()
+    """steps from which Harry, Roatan, Rosie, Bendt, Jade use their abilities: five numbers, or none for always"""
+    widths: tuple[int, ...] = (256, 256)
+    """layers of the encoder"""
+    precision: str = "float32"
+    """of the matrix products: float32, or bfloat16 on hardware that has it"""
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.reward not in SCHEMES:
+            raise ValueError(f"config: reward must be one of {', '.join(SCHEMES)}, got {self.reward!r}")
+        if self.precision not in ("float32", "bfloat16"):
+            raise ValueError(f"config: precision must be float32 or bfloat16, got {self.precision!r}")
+        if len(self.curriculum) not in (0, 5) or any(steps < 0 for steps in self.curriculum):
+            raise ValueError(f"config: curriculum must be five numbers of steps or nothing, got {self.curriculum!r}")
+        if not self.widths or min(self.widths) < 1:
+            raise ValueError(f"config: widths must be at least one number above 0, got {self.widths!r}")
+        opponents.parse(self.opponents)
+
+
+def make_task(cfg: Config) -> Task:
+    """Skull King as the learner sees it."""
+    env = jaxgames.make("skullking", num_players=cfg.num_players, reward=cfg.reward)
+    starts = dict(zip(STAGES, cfg.curriculum or (0,) * 5, strict=True))
+    steps = np.array([starts[name] for name in ABILITIES])
+    first_update = -(-steps // (cfg.envs * cfg.steps))
+
+    def deal_data(updates):
+        return {"abilities": updates >= jnp.asarray(first_update, jnp.int32)}
+
+    network = make_network(env, cfg.widths, cfg.precision)
+    return Task(env, network, opponents.parse(cfg.opponents), deal_data)
+
+
+def main() -> int:
+    try:
+        cfg = tyro.cli(Config, description=__doc__)
+        cfg = runs.resumed_config(cfg) if cfg.resume else cfg
+        return runs.drive(cfg, make_task(cfg))
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return runs.BAD_INPUT
+
+
+if __name__ == "__main__":
+    sys.exit(main())
