@@ -4,6 +4,7 @@ import dataclasses
 from typing import Any, ClassVar
 
 import chex
+import jax
 import jax.numpy as jnp
 
 from jaxgames.env import Env
@@ -14,6 +15,10 @@ from jaxgames.skyjo.determinize import determinize
 from jaxgames.skyjo.options import Rules, resolve
 from jaxgames.skyjo.render import action_name, render
 from jaxgames.skyjo.state import State
+
+# Compiled even where the caller does not: hundreds of small operations one by one would take seconds.
+_first_state = jax.jit(rules.first_state, static_argnums=0)
+_play = jax.jit(rules.play, static_argnums=0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,7 +74,7 @@ class SkyjoEnv(Env):
     def init(self, key: chex.PRNGKey, deal: Any = None) -> State:
         """A new game. `deal` = {"decks", "reveals", "refills"} is all of its chance (SJ-6); without it, `key` is."""
         script = None if deal is None else read_deal(self.rules, deal)
-        return rules.first_state(self.rules, seed_of(key), script)
+        return _first_state(self.rules, seed_of(key), script)
 
     def determinize(self, key: chex.PRNGKey, state: State, player: chex.Numeric) -> State:
         return determinize(self.rules, key, state, jnp.asarray(player, jnp.int32))
@@ -101,7 +106,7 @@ class SkyjoEnv(Env):
         return rules.legal(self.rules, state)
 
     def _play(self, state: State, action: chex.Array) -> State:
-        return rules.play(self.rules, state, action)
+        return _play(self.rules, state, action)
 
     def _observe(self, state: State, player: chex.Array, version: str) -> chex.Array:
         vectors = {"tokens": observe.token_vector, "flat": observe.flat_vector}
