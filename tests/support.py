@@ -164,9 +164,12 @@ def checked_random_play(env, key, num_envs, num_steps, weigh=None, invariant=Non
         def turn(carry, key):
             state, finished, sound = carry
             act_key, deal_key = jax.random.split(key)
-            mask = env.legal_action_mask(state)
-            mask = mask if weigh is None else weigh(state, mask)
-            state = env.step(state, choose(mask, jax.random.bits(act_key, (), jnp.uint32)))
+            word = jax.random.bits(act_key, (), jnp.uint32)
+            if weigh is None:
+                action = env.random_action(state, word)
+            else:
+                action = choose(weigh(state, env.legal_action_mask(state)), word)
+            state = env.step(state, action)
             sound &= env.legal_action_mask(state).any()
             sound &= True if invariant is None else invariant(state)
             finished += state.done
@@ -190,7 +193,7 @@ def random_states(env, key, num_envs, num_steps):
 
         def turn(state, x):
             i, word = x
-            following = env.step(state, choose(env.legal_action_mask(state), word))
+            following = env.step(state, env.random_action(state, word))
             # A finished game is of no use here: stay just before the end.
             return jaxgames.pick((i < stop) & ~following.done, following, state), None
 
