@@ -25,10 +25,9 @@ from jaxgames.saboteur.cards import (
     STEP_X,
     STEP_Y,
 )
-from jaxgames.saboteur.cells import count, is_empty, kth, one_cell, unpack
+from jaxgames.saboteur.cells import FAR, count, goal_distances, is_empty, kth, one_cell, unpack
 from jaxgames.saboteur.mine import frontier, join, lay, remove, survey, turned_goals
 from jaxgames.saboteur.observe import card_counts, looked_at
-from jaxgames.saboteur.rewards import FAR, goal_distances
 from jaxgames.saboteur.rules import held
 
 
@@ -56,10 +55,7 @@ def rule_based(env: SaboteurEnv, orientations: int = 1):
     chebyshev = np.stack([np.maximum(abs(columns - x), abs(rows - y)) for x, y in grid.goal_cells])
     # bool[goal, side, cell]: the cells that touch a goal with that side
     touches = np.stack(
-        [
-            [(columns + STEP_X[side] == x) & (rows + STEP_Y[side] == y) for side in range(4)]
-            for x, y in grid.goal_cells
-        ]
+        [[(columns + STEP_X[side] == x) & (rows + STEP_Y[side] == y) for side in range(4)] for x, y in grid.goal_cells]
     )
 
     def act(key, state, player):
@@ -92,13 +88,12 @@ class Outlook(NamedTuple):
 
     targets: jax.Array  # bool[goal]  the gold if he knows it, else the face-down goals he has not looked at
     knows_gold: jax.Array  # bool[]
-    to_targets: jax.Array  # int32[cell]  Manhattan distance to the nearest target, FAR without one
 
 
 def role_greedy(env: SaboteurEnv):
     """Full: miners dig towards the gold and strike back at suspects; saboteurs break tools and lead paths away."""
     _require(env, "role_greedy", "full")
-    grid, n = env.cells, env.num_players
+    n = env.num_players
 
     def act(key, state, player):
         del key
@@ -158,13 +153,12 @@ def look(env: SaboteurEnv, state, player) -> Outlook:
     is_known_gold = face_down & looked & (state.goals[state.round] == GOLD)
     knows_gold = is_known_gold.any()
     targets = jnp.where(knows_gold, is_known_gold, face_down & ~looked)
-    to_targets = jnp.where(targets[:, None], jnp.asarray(goal_distances(env.cells)), FAR).min(0)
-    return Outlook(targets=targets, knows_gold=knows_gold, to_targets=to_targets)
+    return Outlook(targets=targets, knows_gold=knows_gold)
 
 
 def distance(env: SaboteurEnv, state, outlook: Outlook) -> chex.Array:
     """int32[], smallest distance from the frontier to a target; FAR if there is none."""
-    return jnp.where(unpack(env.cells, frontier(env.cells, state)), outlook.to_targets, FAR).min()
+    return jnp.where(outlook.targets, goal_distances(env.cells, frontier(env.cells, state)), FAR).min()
 
 
 def suspicions(env: SaboteurEnv, state) -> chex.Array:

@@ -206,7 +206,12 @@ def test_sb_15_sb_18_turns_go_clockwise():
 
 @pytest.mark.parametrize(
     ("options", "size"),
-    [({}, 24936), ({"grid": "seed"}, 5388), ({"variant": "paths"}, 24841), ({"variant": "paths", "grid": "seed"}, 5293)],
+    [
+        ({}, 24936),
+        ({"grid": "seed"}, 5388),
+        ({"variant": "paths"}, 24841),
+        ({"variant": "paths", "grid": "seed"}, 5293),
+    ],
 )
 def test_sb_19_sizes(options, size):
     """SB-19."""
@@ -466,7 +471,9 @@ def test_example_15_farthest_cells():
     # The mine itself, laid by hand from here: left-right cards, then two-card columns up to the last but one.
     across, tee = jnp.array([False, True, False, True]), jnp.array([True, True, True, True])
     for x in range(7, 23):
-        state = mine.lay(state, jnp.asarray(env.cells.cells_at([(x + 22, 22)])), tee if x == 7 else across, True, when=True)
+        state = mine.lay(
+            state, jnp.asarray(env.cells.cells_at([(x + 22, 22)])), tee if x == 7 else across, True, when=True
+        )
     state = mine.join(state)
     assert (22, 0) in joined(env, state)
     assert (23, 0) in frontier(env, state)
@@ -520,7 +527,9 @@ def test_sb_35_saboteur_pay(saboteurs, each):
     assert int(state.gold_drawn) == 0
 
 
-@pytest.mark.parametrize(("nuggets", "paid"), [([3, 5, 5], [-1, 1, 1]), ([2, 2, 2], [0, 0, 0]), ([1, 0, 0], [1, -1, -1])])
+@pytest.mark.parametrize(
+    ("nuggets", "paid"), [([3, 5, 5], [-1, 1, 1]), ([2, 2, 2], [0, 0, 0]), ([1, 0, 0], [1, -1, -1])]
+)
 def test_sb_46_win(nuggets, paid):
     """SB-37, SB-46: ties share the win; all tied pays nothing."""
     from jaxgames.saboteur.rewards import rewards
@@ -606,7 +615,10 @@ def broken_deals():
         ({"rounds": good["rounds"]}, "deal must be a dict with the keys gold, rounds"),
         ({**good, "rounds": [entry]}, "deal rounds must be a list of 2 .*got 1 entries"),
         ({**good, "gold": [0] * 28}, "deal gold must be a permutation of the 28 ids 0..27"),
-        ({**good, "rounds": [entry, {**entry, "deck": list(range(66))}]}, r"deal rounds\[1\].deck must be a permutation"),
+        (
+            {**good, "rounds": [entry, {**entry, "deck": list(range(66))}]},
+            r"deal rounds\[1\].deck must be a permutation",
+        ),
         ({**good, "rounds": [entry, {**entry, "roles": [0, 1, 2]}]}, r"deal rounds\[1\].roles must be a permutation"),
         ({**good, "rounds": [{**entry, "goals": [0, 1, 3]}, entry]}, r"deal rounds\[0\].goals must be a permutation"),
         ({**good, "rounds": [entry, {"deck": entry["deck"]}]}, "round 1: deal must be a dict with the keys"),

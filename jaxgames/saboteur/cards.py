@@ -24,7 +24,7 @@ NUM_TYPES = 27
 NO_CARD = -1
 TOOL_NAMES = ("pickaxe", "lantern", "cart")
 
-_OPEN_SIDES = "TRBL TRB TRL TB RL RB BL TRBL RBL TRB TB RL RB BL T R".split()
+_OPEN_SIDES = ["TRBL", "TRB", "TRL", "TB", "RL", "RB", "BL", "TRBL", "RBL", "TRB", "TB", "RL", "RB", "BL", "T", "R"]
 
 
 def _sides(letters: str) -> list[bool]:

@@ -16,6 +16,7 @@ import numpy as np
 from jaxgames.saboteur.cards import BOTTOM, LEFT, NUM_GOALS, RIGHT, TOP
 
 WORD = 32
+FAR = 99  # further than any two cells are apart; the distance from an empty set
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,6 +129,25 @@ def unpack(grid: Grid, cells: chex.Array) -> chex.Array:
     return bits.reshape(*cells.shape[:-2], grid.columns, -1)[..., : grid.rows].reshape(*cells.shape[:-2], grid.size)
 
 
+def goal_distances(grid: Grid, cells: chex.Array) -> chex.Array:
+    """int32[goal], the smallest Manhattan distance from the set to each goal; FAR if it is empty.
+
+    In each column the nearest cell above and below the goal's row is the highest and lowest bit of a masked word.
+    """
+    distances = []
+    for column, row in grid.goal_cells:
+        above = cells[0] & jnp.uint32((2 << row) - 1)  # the goals lie in the first word of their column
+        upwards = jnp.where(above != 0, row - 31 + jax.lax.clz(above).astype(jnp.int32), FAR)
+        downwards = jnp.full(grid.columns, FAR)
+        for i in reversed(range(grid.words)):
+            below = cells[i] >> (row if i == 0 else 0)
+            first = jax.lax.population_count((below & -below) - 1).astype(jnp.int32)
+            downwards = jnp.where(below != 0, first + max(i * WORD - row, 0), downwards)
+        across = jnp.abs(jnp.arange(grid.columns) - column)
+        distances.append(jnp.minimum(jnp.minimum(upwards, downwards) + across, FAR).min())
+    return jnp.stack(distances)
+
+
 def kth(grid: Grid, cells: chex.Array, k: chex.Array) -> chex.Array:
     """int32[], the cell id with exactly `k` smaller ids in the set; some cell of the grid if there are not so many."""
     in_column = jax.lax.population_count(cells).astype(jnp.int32).sum(0)
@@ -135,21 +155,10 @@ def kth(grid: Grid, cells: chex.Array, k: chex.Array) -> chex.Array:
     column = jnp.minimum((ends <= k).sum(), grid.columns - 1)
     is_column = jnp.arange(grid.columns) == column
     k = k - jnp.where(is_column, ends - in_column, 0).sum()
-    word = jnp.where(is_column, cells, 0).sum(-1, dtype=jnp.uint32)  # [word], the column alone
-    row = jnp.int32(0)
-    for i in range(grid.words):
-        here = jax.lax.population_count(word[i]).astype(jnp.int32)
-        row = jnp.where(k >= 0, i * WORD + _kth_bit(word[i], k), row)
-        k = jnp.where(k < here, -1, k - here)
-    return (column * grid.rows + jnp.minimum(row, grid.rows - 1)).astype(jnp.int32)
-
-
-def _kth_bit(word: chex.Array, k: chex.Array) -> chex.Array:
-    """int32[], the place of the bit of `word` with exactly `k` set bits below it: halving, five times."""
-    place = jnp.int32(0)
-    for width in (16, 8, 4, 2, 1):
-        low = (word >> place.astype(jnp.uint32)) & jnp.uint32((1 << width) - 1)
-        below = jax.lax.population_count(low).astype(jnp.int32)
-        place = jnp.where(k >= below, place + width, place)
-        k = jnp.where(k >= below, k - below, k)
-    return place
+    words = jnp.where(is_column, cells, 0).sum(-1, dtype=jnp.uint32)  # [word], the column alone
+    up_to = jnp.asarray((2 << np.arange(WORD, dtype=np.uint64)) - 1, jnp.uint32)  # bits 0..row of a word
+    counts = jax.lax.population_count(words[:, None] & up_to).astype(jnp.int32)  # [word, row]
+    for i in range(1, grid.words):
+        counts = counts.at[i].add(counts[i - 1, -1])
+    row = jnp.minimum((counts <= k).sum(), grid.rows - 1)
+    return (column * grid.rows + row).astype(jnp.int32)

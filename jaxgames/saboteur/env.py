@@ -56,7 +56,9 @@ class SaboteurEnv(Env):
         is_full = self.variant == "full"
         given = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         given |= {name: value for name, value in DEFAULTS[self.variant].items() if given[name] is None}
-        given["num_players"] = check_int(self.id, "num_players", given["num_players"], *((3, 10) if is_full else (1, 6)))
+        given["num_players"] = check_int(
+            self.id, "num_players", given["num_players"], *((3, 10) if is_full else (1, 6))
+        )
         given["hand_size"] = self._check_hand_size(given["num_players"], given["hand_size"])
         given["rounds"] = check_int(self.id, "rounds", given["rounds"], 1, 3 if is_full else 1)
         given["goal_x"] = check_int(self.id, "goal_x", given["goal_x"], 2, 8)
@@ -171,8 +173,7 @@ class SaboteurEnv(Env):
             named = {name: named[name] for name in ("board", "hand")}
         ends = np.cumsum([shape.size for shape in named.values()])
         return {
-            name: slice(int(end - shape.size), int(end))
-            for (name, shape), end in zip(named.items(), ends, strict=True)
+            name: slice(int(end - shape.size), int(end)) for (name, shape), end in zip(named.items(), ends, strict=True)
         }
 
     def _legal(self, state: State) -> chex.Array:

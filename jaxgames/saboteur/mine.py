@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxgames.saboteur.cards import BOTTOM, LEFT, NUM_SIDES, OPPOSITE, RIGHT, TOP
-from jaxgames.saboteur.cells import Grid, beside, goals_in, is_empty, only
+from jaxgames.saboteur.cells import Grid, beside, goals_in, only
 from jaxgames.saboteur.state import State
 
 
@@ -65,22 +65,37 @@ def turned_goals(grid: Grid, state: State) -> chex.Array:
 
 
 def join(state: State) -> State:
-    """SB-21: let `joined` grow along path edges until nothing new is reached.
+    """SB-21: let `joined` grow along path edges until nothing new is reached."""
+    return state.replace(joined=grow(state.joined, state.open & state.through))
+
+
+@jax.custom_batching.custom_vmap
+def grow(joined: chex.Array, path: chex.Array) -> chex.Array:
+    """All cells that path edges, [..., side, word, column], lead to from the set `joined`, [..., word, column].
 
     Each sweep goes one card further in all directions, so a chain of 31 cards and two stones is the longest search.
+    A batch is searched in one loop until its last game is done: sweeps too many change nothing, so no game needs a
+    condition of its own.
     """
-    path = state.open & state.through
-    links_down = path[BOTTOM] & beside(BOTTOM, path[TOP])  # cells joined with the one below them
-    links_right = path[RIGHT] & beside(RIGHT, path[LEFT])
 
     def sweep(search):
         joined, _ = search
-        grown = joined | beside(TOP, joined & links_down) | (beside(BOTTOM, joined) & links_down)
-        grown |= beside(LEFT, joined & links_right) | (beside(RIGHT, joined) & links_right)
-        return grown, ~is_empty(grown & ~joined)
+        grown = joined
+        for side in range(NUM_SIDES):
+            there = joined & path[..., OPPOSITE[side], :, :]
+            grown |= beside(side, there) & path[..., side, :, :]
+        return grown, (grown != joined).any()
 
-    joined, _ = jax.lax.while_loop(lambda search: search[1], sweep, (state.joined, jnp.bool_(True)))
-    return state.replace(joined=joined)
+    return jax.lax.while_loop(lambda search: search[1], sweep, (joined, jnp.bool_(True)))[0]
+
+
+@grow.def_vmap
+def _grow_batch(axis_size, in_batched, *sets):
+    joined, path = (
+        cells if is_batched else jnp.broadcast_to(cells, (axis_size, *cells.shape))
+        for cells, is_batched in zip(sets, in_batched, strict=True)
+    )
+    return grow(joined, path), True
 
 
 def lay(state: State, here: chex.Array, sides: chex.Array, is_through: chex.Array | bool, *, when: chex.Array) -> State:

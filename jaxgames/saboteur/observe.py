@@ -167,9 +167,7 @@ def player_rows(env: "SaboteurEnv", state: State) -> chex.Array:
     return jnp.concatenate([part.astype(jnp.float32) for part in rows], axis=-1)
 
 
-def card_counts(
-    env: "SaboteurEnv", state: State, first: int, last: int, on_seats: bool = False
-) -> chex.Array:
+def card_counts(env: "SaboteurEnv", state: State, first: int, last: int, on_seats: bool = False) -> chex.Array:
     """int32[seat], cards of types first..last-1 played this round; with `on_seats` int32[seat, seat] by target."""
     kinds, seats = state.deck[state.round], jnp.arange(env.num_players)
     counted = (kinds >= first) & (kinds < last) & (state.played_on != FACE_DOWN)

@@ -4,17 +4,15 @@ from typing import TYPE_CHECKING
 
 import chex
 import jax.numpy as jnp
-import numpy as np
 
 from jaxgames.saboteur.cards import GOLD
-from jaxgames.saboteur.cells import Grid, unpack
+from jaxgames.saboteur.cells import FAR, goal_distances
 from jaxgames.saboteur.mine import frontier, turned_goals
 from jaxgames.saboteur.state import MINERS, UNDECIDED, State
 
 if TYPE_CHECKING:
     from jaxgames.saboteur.env import SaboteurEnv
 
-FAR = 99  # no frontier cell or no goal to measure
 MAX_DISTANCE = 8
 
 
@@ -46,12 +44,6 @@ def finish_rewards(env: "SaboteurEnv", state: State) -> chex.Array:
     return jnp.where(found_gold(env, state), jnp.maximum(1.0, env.final_reward_winner - rank), 0.0)
 
 
-def goal_distances(grid: Grid) -> np.ndarray:
-    """int32[goal, cell], Manhattan distances, on the host."""
-    columns, rows = np.divmod(np.arange(grid.size), grid.rows)
-    return np.stack([abs(columns - column) + abs(rows - row) for column, row in grid.goal_cells])
-
-
 def _seed(env, before, after):
     final = finish_rewards(env, after)
     if env.dist_reward_scale == 0.0:
@@ -65,8 +57,7 @@ def _seed(env, before, after):
 def digging_distance(env: "SaboteurEnv", state: State) -> chex.Array:
     """SB-43: int32[], D, at most 8; 0 without a frontier or a face-down goal."""
     face_down = ~turned_goals(env.cells, state)
-    distances = jnp.where(face_down[:, None], jnp.asarray(goal_distances(env.cells)), FAR).min(0)
-    nearest = jnp.where(unpack(env.cells, frontier(env.cells, state)), distances, FAR).min()
+    nearest = jnp.where(face_down, goal_distances(env.cells, frontier(env.cells, state)), FAR).min()
     return jnp.where(nearest == FAR, 0, jnp.minimum(nearest, MAX_DISTANCE))
 
 

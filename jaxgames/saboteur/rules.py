@@ -127,13 +127,20 @@ def playable_cells(
 ) -> chex.Array:
     """The cells where a card may be played, uint32[..., word, column] for kinds and orientations of shape [...]."""
     is_path = (kind >= 0) & (kind < NUM_PATHS)
-    sides = jnp.asarray(OPEN)[jnp.where(is_path, kind, 0), is_turned.astype(jnp.int32)]
+    sides = open_sides(kind, is_turned)
     can_dig = ~state.broken[state.current_player].any()  # SB-30
     cells = only(is_path & can_dig, fitting_cells(ground, sides))
     if env.variant == "full":
         cells |= only((kind == MAP) & ~is_turned, ground.face_down)
         cells |= only((kind == ROCKFALL) & ~is_turned, ground.loose)
     return cells
+
+
+def open_sides(kind: chex.Array, is_turned: chex.Array) -> chex.Array:
+    """bool[..., side], the open sides of a path card; none for other cards."""
+    is_kind = (kind[..., None] == jnp.arange(NUM_PATHS))[..., None]
+    upright, turned = ((is_kind & jnp.asarray(OPEN[:, i])).any(-2) for i in range(2))
+    return jnp.where(is_turned[..., None], turned, upright)
 
 
 def playable_tools(env: "SaboteurEnv", state: State, kinds: chex.Array) -> chex.Array:
@@ -164,7 +171,7 @@ def play(env: "SaboteurEnv", state: State, action: chex.Array) -> State:
     kind = held(state, state.current_player)[move.slot]
     here = one_cell(env.cells, move.cell)
     is_path = move.on_board & (kind >= 0) & (kind < NUM_PATHS)
-    sides = jnp.asarray(OPEN)[jnp.where(is_path, kind, 0), move.orientation]
+    sides = open_sides(kind, move.orientation == 1)
     is_through = kind < NUM_CONNECTED
     was_turned = turned_goals(env.cells, state)
 
@@ -180,9 +187,7 @@ def play(env: "SaboteurEnv", state: State, action: chex.Array) -> State:
     return end_turn(env, state, move, found_gold)
 
 
-def turn_goals(
-    env: "SaboteurEnv", state: State, cell: chex.Array, sides: chex.Array, *, when: chex.Array
-) -> State:
+def turn_goals(env: "SaboteurEnv", state: State, cell: chex.Array, sides: chex.Array, *, when: chex.Array) -> State:
     """SB-24, SB-25: the laid card turns the face-down goals that its path edges face."""
     grid = env.cells
     column, row = cell // grid.rows + jnp.asarray(STEP_X), cell % grid.rows + jnp.asarray(STEP_Y)  # [side], across
@@ -195,9 +200,7 @@ def turn_goals(
     return state
 
 
-def swing_at_tool(
-    env: "SaboteurEnv", state: State, move: Move, kind: chex.Array, *, when: chex.Array
-) -> State:
+def swing_at_tool(env: "SaboteurEnv", state: State, move: Move, kind: chex.Array, *, when: chex.Array) -> State:
     """SB-28, SB-29: one tool of one player breaks or is whole again."""
     seat = (state.current_player + move.target) % env.num_players
     is_it = (jnp.arange(env.num_players)[:, None] == seat) & (jnp.arange(NUM_TOOLS) == move.tool)
@@ -205,9 +208,7 @@ def swing_at_tool(
     return state.replace(broken=jnp.where(when & is_it, breaks, state.broken))
 
 
-def use_card(
-    env: "SaboteurEnv", state: State, move: Move, kind: chex.Array, *, when: chex.Array
-) -> State:
+def use_card(env: "SaboteurEnv", state: State, move: Move, kind: chex.Array, *, when: chex.Array) -> State:
     """SB-17: the card leaves its slot, later slots move down, the next card of the pile comes last."""
     actor = state.current_player
     hand, slots = state.hand[actor], jnp.arange(MAX_HAND)
