@@ -98,7 +98,7 @@ def unpack(packed: dict[str, np.ndarray], like: Any) -> Any:
     for name, leaf in zip(sorted(packed), expected, strict=True):
         stored = packed[name]
         if _is_key(leaf):
-            leaves.append(jax.random.wrap_key_data(jnp.asarray(stored), impl=jax.random.key_impl(leaf)))
+            leaves.append(jax.random.wrap_key_data(jnp.asarray(stored)))
         elif (stored.shape, stored.dtype) != (leaf.shape, leaf.dtype):
             raise CheckpointError(f"checkpoint: a part of it is {stored.shape} where {leaf.shape} is needed")
         else:

@@ -10,10 +10,11 @@ import agents
 import jaxgames
 from agents.networks import make_network, masked, network_agent, observation_size
 from tests.support import random_states
-from train import opponents, ppo
+from train import opponents, ppo, replay
 from train.advantage import advantage_by_seat
+from train.auxiliary_skullking import Auxiliary
 from train.evaluate import with_abilities
-from train.ppo_skullking import Config, make_task
+from train.ppo_skullking import Config, ability_priority, make_task
 from train.rollout import Decision
 
 ENV = jaxgames.make("skullking", num_players=3, hand_sizes=(1, 2))  # short games: every rollout crosses endings
@@ -32,7 +33,7 @@ def judged(task):
 
     @jax.jit
     def play(key):
-        learner, tables, key = ppo.start(SMALL, task, key)
+        learner, (tables, _, key) = ppo.start(SMALL, task, key)
         tables, played = ppo.rollout(ENV, task.network, MIXED, learner.params, learner.pool, tables, key, SMALL.steps)
         return learner, tables, played, ppo.judge(SMALL, task, learner.params, tables.states, played)
 
@@ -118,7 +119,7 @@ def test_only_the_learners_own_decisions_teach(judged, gradient):
 
 def test_rows_of_the_learner_come_first_and_once(task, judged):
     batch = judged[3]
-    rows = np.asarray(ppo.order(SMALL, task, batch, jax.random.key(1)))
+    rows = np.asarray(ppo.shuffle(SMALL, task, batch, jax.random.key(1))[0])
     assert len(set(rows.tolist())) == len(rows)
     assert len(rows) % SMALL.minibatches == 0
     own = np.asarray(batch.decision.is_own)
@@ -135,21 +136,104 @@ def test_rollouts_record_legal_play_and_rotate_the_learning_seat(judged):
     assert set(np.unique(played.seat[played.is_own])) == {0, 1, 2}
 
 
-def test_updates_run_with_every_kind_of_opponent_for_many_seeds_and_remember_past_selves(task):
+@pytest.fixture(scope="module")
+def full_task():
+    """Everything switched on: auxiliary heads, prioritised minibatches, replay."""
+    auxiliary = Auxiliary(ENV)
+    network = make_network(ENV, widths=(32,), auxiliary=auxiliary.heads)
+    return ppo.Task(ENV, network, MIXED, auxiliary=auxiliary, priority=ability_priority)
+
+
+FULL = ppo.PPO(
+    total_steps=1024,
+    envs=16,
+    steps=32,
+    minibatches=4,
+    pool=2,
+    remember_every=1,
+    auxiliary_weight=0.1,
+    prioritised=True,
+    replay=160,
+    importance=True,
+)
+
+
+@pytest.fixture(scope="module")
+def two_seeds(full_task):
+    """The first batch and two updates, for two seeds at once: (batch, before, after, measured), each [seed, ...]."""
+
     @jax.jit
     @jax.vmap
     def train(key):
-        training = ppo.start(SMALL, task, key)
-        return training, ppo.advance(SMALL, task, training, 2)
+        before = ppo.start(FULL, full_task, key)
+        _, batch = ppo.play(FULL, full_task, before.learner, before.games.tables, key)
+        return batch, before, *ppo.advance(FULL, full_task, before, 2)
 
-    before, (after, measured) = train(jax.random.split(jax.random.key(0), 2))
+    return train(jax.random.split(jax.random.key(0), 2))
+
+
+@pytest.fixture(scope="module")
+def full_batch(two_seeds):
+    return jax.tree.map(lambda leaf: leaf[0], two_seeds[0])
+
+
+def test_everything_trains_together_for_many_seeds_and_past_selves_are_remembered(two_seeds):
+    _, before, after, measured = two_seeds
     assert all(np.isfinite(values).all() and values.shape == (2, 2) for values in measured.values())
-    assert (after.learner.updates == 2).all()
-    kernel = lambda tree: tree["params"]["outputs"]["kernel"]  # noqa: E731
-    assert not np.allclose(kernel(after.learner.params)[0], kernel(after.learner.params)[1])
-    # Two updates, remembered after each: the second filled slot 0 again, the first slot 1.
-    np.testing.assert_array_equal(kernel(after.learner.pool)[:, 0], kernel(after.learner.params))
-    assert not np.allclose(kernel(after.learner.pool)[:, 1], kernel(before.learner.params))
+    assert {"abilities_loss", "bid_loss", "cards_loss", "replay_loss"} <= set(measured)
+    assert (measured["cards_loss"][:, 1] < measured["cards_loss"][:, 0]).all()
+    memory = after.games.memory
+    assert (memory.current_index == 2 * FULL.rows - FULL.replay).all()  # a ring: the oldest are overwritten
+    assert memory.is_full.all()
+    first, now, past = (tree["params"]["outputs"]["kernel"] for tree in (before.learner.params, *after.learner[::2]))
+    assert not np.allclose(now[0], now[1])
+    assert not np.allclose(past[:, 1], first)  # remembered after each update, in turn: slot 1, then slot 0
+    assert not np.allclose(past[:, 0], past[:, 1])
+
+
+def test_auxiliary_labels_of_a_rollout_are_those_of_the_rules_page(full_batch):
+    """SK-62: known where the round was scored within the rollout; cards only where they are hidden."""
+    labels = full_batch.labels
+    assert 0.7 < labels.known.mean() < 1
+    assert labels.bid.min() >= 0
+    assert labels.bid.max() <= 4
+    assert labels.cards.max() == ENV.num_players - 1
+    assert (labels.cards.min(-1) == -1).all()
+
+
+def test_rows_without_a_label_cost_nothing(full_task, full_batch):
+    labels = full_batch.labels
+    blank = labels._replace(known=jnp.zeros_like(labels.known), cards=jnp.full_like(labels.cards, -1))
+    rows = labels.bid.shape[0]
+    predicted = {name: jnp.ones((rows, size)) for name, size in full_task.auxiliary.heads}
+    assert all((loss == 0).all() for loss in full_task.auxiliary.losses(predicted, blank).values())
+    assert all((loss >= 0).all() for loss in full_task.auxiliary.losses(predicted, labels).values())
+
+
+def test_ability_decisions_are_drawn_five_times_as_often(full_task, full_batch):
+    """SK-61: with replacement, in proportion to priority; importance weights undo it."""
+    batch = full_batch
+    rare, own = np.asarray(batch.decision.priority) == 5, np.asarray(batch.decision.is_own)
+    assert 0 < rare.mean() < 0.2
+    draw = jax.jit(jax.vmap(lambda key: ppo.draw_by_priority(FULL, full_task, batch, key)))
+    rows, weights = draw(jax.random.split(jax.random.key(1), 50))
+    assert own[np.asarray(rows)].all()
+    share = 5 * rare[own].mean() / (5 * rare[own].mean() + 1 - rare[own].mean())
+    assert rare[np.asarray(rows)].mean() == pytest.approx(share, abs=0.02)
+    assert np.asarray(weights).mean() == pytest.approx(1, abs=0.02)
+    assert np.asarray(weights)[rare[np.asarray(rows)]].max() < 1
+
+
+def test_replay_draws_by_priority_and_never_other_players_decisions():
+    buffer = replay.make_buffer(4000, 4000)
+    row = replay.Memory(jnp.zeros(2), jnp.zeros(3, bool), jnp.float32(0), jnp.bool_(False), ())
+    rows = jax.tree.map(lambda leaf: jnp.zeros((4, *leaf.shape), leaf.dtype), row)
+    rows = rows._replace(target=jnp.arange(4.0), is_own=jnp.array([True, True, False, True]))
+    state = replay.remember(buffer, buffer.init(row), rows, jnp.array([1.0, 5.0, 9.0, 1.0]))
+    drawn = buffer.sample(state, jax.random.key(0))
+    shares = np.bincount(drawn.experience.target.astype(int), minlength=4) / 4000
+    np.testing.assert_allclose(shares, [1 / 7, 5 / 7, 0, 1 / 7], atol=0.03)
+    np.testing.assert_allclose(replay.importance(drawn.probabilities, 3).mean(), 1, atol=0.05)
 
 
 def test_the_network_has_the_heads_of_the_rules_page_in_one_product():
@@ -229,6 +313,9 @@ def test_the_curriculum_turns_abilities_on_by_steps():
         ({"precision": "float8"}, "float32 or bfloat16"),
         ({"checkpoint_every": 3, "report_every": 2}, "must divide by report_every"),
         ({"widths": ()}, "widths"),
+        ({"replay": 5}, "at least one minibatch"),
+        ({"importance": True}, "set prioritised or replay"),
+        ({"auxiliary_weight": -1.0}, "auxiliary_weight must not be below 0"),
     ],
 )
 def test_settings_that_cannot_work_are_refused_in_a_sentence(settings, message):

@@ -17,9 +17,11 @@ import tyro
 
 import jaxgames
 from agents.networks import make_network
+from jaxgames.skullking.cards import ABILITY_ROSIE
 from jaxgames.skullking.env import ABILITIES
 from jaxgames.skullking.rewards import SCHEMES
 from train import opponents, runs
+from train.auxiliary_skullking import Auxiliary
 from train.ppo import Task
 
 # SK-60: the order in which abilities join, and the usual thresholds in environment steps.
@@ -66,15 +68,21 @@ def make_task(cfg: Config) -> Task:
     def deal_data(updates):
         return {"abilities": updates >= jnp.asarray(first_update, jnp.int32)}
 
-    network = make_network(env, cfg.widths, cfg.precision)
-    return Task(env, network, opponents.parse(cfg.opponents), deal_data)
+    auxiliary = Auxiliary(env) if cfg.auxiliary_weight else None
+    network = make_network(env, cfg.widths, cfg.precision, auxiliary.heads if auxiliary else ())
+    return Task(env, network, opponents.parse(cfg.opponents), deal_data, auxiliary, ability_priority)
+
+
+def ability_priority(state):
+    """SK-61: the rare decisions about abilities are drawn five times as often."""
+    return jnp.where(state.phase >= ABILITY_ROSIE, 5.0, 1.0)
 
 
 def main() -> int:
     try:
         cfg = tyro.cli(Config, description=__doc__)
         cfg = runs.resumed_config(cfg) if cfg.resume else cfg
-        return runs.drive(cfg, make_task(cfg))
+        return runs.drive(cfg, make_task)
     except ValueError as error:
         print(error, file=sys.stderr)
         return runs.BAD_INPUT

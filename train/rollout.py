@@ -33,6 +33,7 @@ class Decision(NamedTuple):
     reward: chex.Array  # float32[seat]
     done: chex.Array  # bool[]
     final_return: chex.Array  # float32[]  a learner's mean return over the game that ended here, else 0
+    priority: chex.Array  # float32[]  how often the decision is drawn from a memory, relative to others
     notes: Any  # what `note(state, action)` saw before the step
 
 
@@ -72,6 +73,7 @@ def rollout(
     key: chex.PRNGKey,
     num_steps: int,
     note: Any = None,
+    priority: Any = None,
     **data: Any,
 ) -> tuple[Tables, Decision]:
     """`num_steps` decisions in every game, [step, env]. Games that end restart, `data` going to `env.init`."""
@@ -107,6 +109,7 @@ def rollout(
             reward=played.rewards,
             done=played.done,
             final_return=jnp.where(played.done, jnp.mean(returns, -1, where=own_seats), 0.0),
+            priority=jnp.ones(num_envs) if priority is None else jax.vmap(priority)(states),
             notes=() if note is None else jax.vmap(note)(states, action),
         )
         fresh = opponents.draw(mixture, env.num_players, seat_key, num_envs)

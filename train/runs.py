@@ -14,6 +14,7 @@ import shutil
 import signal
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -23,10 +24,11 @@ import agents
 from agents import checkpoints
 from agents.checkpoints import CheckpointError
 from agents.networks import network_agent
-from train import ppo
+from train import devices
 from train.evaluate import Figures, cell, make_match, table
 from train.ppo import PPO, Task, Training
 
+PLACE = ("run", "resume", "coordinator", "processes", "process")  # where a run is, not what it computes
 BAD_INPUT, INTERRUPTED, DIVERGED = 2, 130, 1
 LARGEST_LOSS = 1e4
 
@@ -55,6 +57,14 @@ class RunConfig(PPO):
     """deals of the evaluation at the end"""
     rivals: tuple[str, ...] = ("rule:hard", "random")
     """agents that the result is measured against"""
+    shards: int = 0
+    """parts that play at the same time, spread over the devices; 0 for one on each device"""
+    coordinator: str = ""
+    """host:port of the first process, for a run on several hosts"""
+    processes: int = 1
+    """how many processes take part in it"""
+    process: int = 0
+    """which of them this one is"""
 
     def __post_init__(self):
         super().__post_init__()
@@ -67,6 +77,8 @@ class RunConfig(PPO):
         for name in ("checkpoint_every", "evaluate_every"):
             if getattr(self, name) % self.report_every:
                 raise ValueError(f"config: {name} must divide by report_every = {self.report_every}")
+        if self.shards < 0 or not 0 <= self.process < self.processes:
+            raise ValueError("config: shards must not be below 0, and process must be one of 0..processes-1")
         if not self.rivals:
             raise ValueError("config: rivals must name at least one agent to be measured against")
 
@@ -79,12 +91,13 @@ class RunConfig(PPO):
 
 def as_json(cfg: RunConfig) -> dict[str, Any]:
     """The settings that decide what a run computes, as JSON gives them back."""
-    return json.loads(json.dumps({k: v for k, v in dataclasses.asdict(cfg).items() if k not in ("run", "resume")}))
+    return json.loads(json.dumps({k: v for k, v in dataclasses.asdict(cfg).items() if k not in PLACE}))
 
 
 def resumed_config(cfg: RunConfig) -> RunConfig:
     """The settings of the run to be continued. Others on the command line are refused: a run has one set."""
-    if cfg != type(cfg)(resume=cfg.resume):
+    here = {name: getattr(cfg, name) for name in PLACE if name != "run"}
+    if cfg != type(cfg)(**here):
         raise ValueError("resume: a run is continued with its own settings; give --resume alone")
     path = pathlib.Path(cfg.resume) / "config.json"
     try:
@@ -93,7 +106,7 @@ def resumed_config(cfg: RunConfig) -> RunConfig:
         if not isinstance(stored, dict) or set(stored) - known:
             raise ValueError("it has other settings than this script")
         settings = {name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()}
-        return type(cfg)(**settings, resume=cfg.resume)
+        return type(cfg)(**settings, **here)
     except (OSError, ValueError, TypeError) as error:
         raise ValueError(f"resume: {path} is not the configuration of a run of this script ({error})") from error
 
@@ -108,7 +121,7 @@ class Run:
             self.folder = pathlib.Path(cfg.resume)
         else:
             self.folder = pathlib.Path(cfg.run or f"runs/{task.env.id}-{time.strftime('%Y%m%d-%H%M%S')}")
-            if self.folder.exists():
+            if self.folder.exists() and jax.process_index() == 0:
                 raise ValueError(f"run: {self.folder} exists already and is not overwritten; name another folder")
 
     def create(self) -> None:
@@ -116,22 +129,26 @@ class Run:
         self.folder.mkdir(parents=True)
         (self.folder / "config.json").write_text(json.dumps(as_json(self.cfg), indent=1) + "\n")
 
-    def restore(self, like: Training) -> Training:
-        """The newest checkpoint, with the log cut back to it."""
+    def restore(self) -> dict[str, np.ndarray]:
+        """The newest checkpoint as it was packed, with the log cut back to it."""
         env = self.task.env
         items, manifest = checkpoints.load(checkpoints.latest(self.folder), ("training",), env.id, env.version)
         if manifest.get("config") != as_json(self.cfg):
             raise CheckpointError(f"checkpoint: the newest one of {self.folder} is of a run with other settings")
         with open(self.folder / "metrics.csv", newline="") as file:
-            rows = [{k: float(v) for k, v in row.items() if v} for row in csv.DictReader(file)]
-        self.rows = [row for row in rows if row["update"] <= manifest["update"]]
+            rows = [{name: float(value) for name, value in row.items() if value} for row in csv.DictReader(file)]
+        whole = [row | {name: int(row[name]) for name in ("update", "steps")} for row in rows]
+        self.rows = [row for row in whole if row["update"] <= manifest["update"]]
         self.write_log()
-        return checkpoints.unpack(items["training"], like)
+        return items["training"]
 
-    def checkpoint(self, training: Training) -> pathlib.Path:
+    def checkpoint(self, training: Training, mesh: Any) -> pathlib.Path:
         """Write where the training stands, and drop the oldest checkpoints."""
         env, network, update = self.task.env, self.task.network, int(training.learner.updates)
         folder = self.folder / "checkpoints" / str(update)
+        training = devices.gather(training, mesh) if jax.process_count() > 1 else training
+        if jax.process_index() > 0:
+            return folder
         if not folder.exists():
             about = {
                 "game": env.id,
@@ -188,36 +205,37 @@ class Run:
         return self.folder / "curve.png"
 
 
-def drive(cfg: RunConfig, task: Task) -> int:
+def drive(cfg: RunConfig, make_task: Callable[[RunConfig], Task]) -> int:
     """Train to the end, or to an interruption; returns the exit code. Bad input is a ValueError, nothing written."""
     from rich.console import Console
     from tensorboardX import SummaryWriter
 
-    console = Console()
+    if cfg.coordinator:
+        jax.distributed.initialize(cfg.coordinator, cfg.processes, cfg.process)
+    cfg = dataclasses.replace(cfg, shards=cfg.shards or jax.device_count())
+    mesh = devices.make_mesh(cfg.shards)
+    devices.one_shard(cfg, cfg.shards)
+    task = make_task(cfg)
+    is_first = jax.process_index() == 0  # it alone writes, evaluates and speaks
+    console = Console(quiet=not is_first)
     run = Run(cfg, task)
     rivals = [agents.make(spec, task.env) for spec in cfg.rivals]
-    first = jax.jit(functools.partial(ppo.start, cfg, task))
-    key = jax.random.key(cfg.seed)
-    if cfg.resume:
-        training = run.restore(jax.eval_shape(first, key))
-    else:
-        training = first(key)
+    training = restored_or_new(cfg, task, run, mesh)
+    if is_first and not cfg.resume:
         run.create()
     console.print(f"{task.env.id}: {cfg.updates} updates of {cfg.envs} games x {cfg.steps} decisions, in {run.folder}")
     with console.status("compiling the training step"):
         began = time.perf_counter()
-        call = jax.jit(lambda t: ppo.advance(cfg, task, t, cfg.report_every), donate_argnums=0)
-        call = call.lower(training).compile()
+        advance = functools.partial(devices.advance, cfg, task, cfg.shards, mesh, num_updates=cfg.report_every)
+        call = jax.jit(lambda training: advance(training=training), donate_argnums=0).lower(training).compile()
     console.print(f"compiled in {time.perf_counter() - began:.0f} s")
-    player = functools.partial(network_agent, task.env, task.network)
-    match = make_match(task.env, player, rivals, cfg.evaluation_deals)
+    match = make_match(task.env, functools.partial(network_agent, task.env, task.network), rivals, cfg.evaluation_deals)
     deals_key = jax.random.key(cfg.seed + 1)  # the same deals at every evaluation: the curve shows the player
-    writer = SummaryWriter(str(run.folder / "tensorboard"))
-    with interruption() as stop, progress_bar(console) as bar, contextlib.closing(writer):
+    writer = SummaryWriter(str(run.folder / "tensorboard")) if is_first else None
+    with interruption() as stop, progress_bar(console, disable=not is_first) as bar:
         done = int(training.learner.updates)
-        line = bar.add_task(
-            "", total=cfg.updates * cfg.envs * cfg.steps, completed=done * cfg.envs * cfg.steps, last=""
-        )
+        size = cfg.envs * cfg.steps
+        line = bar.add_task("", total=cfg.updates * size, completed=done * size, last="")
         while done < cfg.updates and not stop:
             began = time.perf_counter()
             with jax.transfer_guard("disallow"):
@@ -228,32 +246,44 @@ def drive(cfg: RunConfig, task: Task) -> int:
             if trouble:
                 bar.stop()
                 console.print(
-                    f"Stopped: {trouble} The last good checkpoint, if any, is in {run.folder}/checkpoints; "
-                    "a smaller learning_rate or max_gradient usually helps."
+                    f"Stopped: {trouble} The last good checkpoint, if there is one, is in {run.folder}/checkpoints. "
+                    "A smaller learning_rate or max_gradient usually helps."
                 )
                 return DIVERGED
-            rows[-1]["seconds"] = time.perf_counter() - began
-            if done % cfg.evaluate_every == 0 or done == cfg.updates:
-                found = match(training.learner.params, 0, deals_key, cfg.evaluation_deals)
-                rows[-1] |= flatten(found)
-                bar.update(line, last=f"wins {found['wins_percent'][0]:.0f}% vs {cfg.rivals[0]}")
-            run.log(rows, writer)
-            bar.update(line, completed=done * cfg.envs * cfg.steps)
+            if is_first:
+                rows[-1]["seconds"] = time.perf_counter() - began
+                if done % cfg.evaluate_every == 0 or done == cfg.updates:
+                    found = match(jax.device_get(training.learner.params), 0, deals_key, cfg.evaluation_deals)
+                    rows[-1] |= flatten(found)
+                    bar.update(line, last=f"wins {found['wins_percent'][0]:.0f}% vs {cfg.rivals[0]}")
+                run.log(rows, writer)
+            bar.update(line, completed=done * size)
             if done % cfg.checkpoint_every == 0:
-                run.checkpoint(training)
-    folder = run.checkpoint(training)
+                run.checkpoint(training, mesh)
+    folder = run.checkpoint(training, mesh)
+    if writer is not None:
+        writer.close()
     if stop:
         console.print(f"Interrupted after {done} updates. Continue with --resume {run.folder}")
         return INTERRUPTED
-    final_key = jax.random.key(cfg.seed + 2)
-    with console.status("playing the final evaluation"):
-        lines = {
-            spec: match(training.learner.params, i, final_key, cfg.final_deals) for i, spec in enumerate(cfg.rivals)
-        }
-    (run.folder / "evaluation.md").write_text(table("one against", lines) + "\n")
-    show(console, lines)
-    console.print(f"Curve {run.draw_curve()}, checkpoint {folder}, report {run.folder / 'evaluation.md'}")
+    if is_first:
+        params, final_key = jax.device_get(training.learner.params), jax.random.key(cfg.seed + 2)
+        with console.status("playing the final evaluation"):
+            lines = {spec: match(params, i, final_key, cfg.final_deals) for i, spec in enumerate(cfg.rivals)}
+        (run.folder / "evaluation.md").write_text(table("one against", lines) + "\n")
+        show(console, lines)
+        console.print(f"Curve {run.draw_curve()}, checkpoint {folder}, report {run.folder / 'evaluation.md'}")
     return 0
+
+
+def restored_or_new(cfg: RunConfig, task: Task, run: Run, mesh: Any) -> Training:
+    """The training where the run stopped, or at its beginning, spread over the mesh."""
+    key, place = jax.random.key(cfg.seed), devices.placement(mesh)
+    first = functools.partial(devices.start, cfg, task, cfg.shards)
+    if not cfg.resume:
+        return jax.jit(first, out_shardings=place)(key)
+    like = jax.eval_shape(first, key)
+    return jax.jit(lambda packed: checkpoints.unpack(packed, like), out_shardings=place)(run.restore())
 
 
 def as_rows(measured: dict[str, np.ndarray], done: int, cfg: RunConfig) -> list[dict[str, float]]:
@@ -305,7 +335,7 @@ def interruption():
         signal.signal(signal.SIGINT, before)
 
 
-def progress_bar(console: Any):
+def progress_bar(console: Any, disable: bool):
     from rich import progress
 
     return progress.Progress(
@@ -315,6 +345,7 @@ def progress_bar(console: Any):
         progress.TimeRemainingColumn(),
         progress.TextColumn("{task.fields[last]}"),
         console=console,
+        disable=disable,
     )
 
 

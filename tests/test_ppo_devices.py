@@ -1,0 +1,113 @@
+"""One program on one device, on eight, and exported for other platforms."""
+
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+
+import jax
+import numpy as np
+import pytest
+
+import jaxgames
+from agents.networks import make_network
+from train import devices, ppo
+
+ROOT = pathlib.Path(__file__).parent.parent
+ENV = jaxgames.make("skullking", num_players=2, hand_sizes=(1, 1))
+CFG = ppo.PPO(total_steps=2 * 32 * 8, envs=32, steps=8, minibatches=2, epochs=1, pool=2)
+
+
+def make_task():
+    return ppo.Task(ENV, make_network(ENV, widths=(16,)))
+
+
+def train_on(num_devices):
+    """Final parameters and measurements of a run of eight shards on so many devices."""
+    task = make_task()
+    mesh = devices.make_mesh(8, jax.devices()[:num_devices])
+    place = devices.placement(mesh)
+    training = jax.jit(lambda key: devices.start(CFG, task, 8, key), out_shardings=place)(jax.random.key(0))
+    step = jax.jit(lambda t: devices.advance(CFG, task, 8, mesh, t, 2), donate_argnums=0).lower(training).compile()
+    with jax.transfer_guard("disallow"):  # nothing moves between host and device inside the loop
+        training, measured = step(training)
+    whole = devices.gather(training, mesh)
+    assert whole.games.tables.returns.shape == (8, 4, 2)
+    return jax.tree.leaves(jax.device_get((whole.learner.params, measured)))
+
+
+def save_results(path, num_devices, *distributed):
+    """Run in a process of its own."""
+    if distributed:
+        jax.distributed.initialize(*distributed)
+    assert len(jax.devices()) == num_devices
+    np.savez(path, *train_on(num_devices))
+
+
+def start_process(path, local_devices, num_devices, *distributed):
+    flags = os.environ["XLA_FLAGS"] + f" --xla_force_host_platform_device_count={local_devices}"
+    arguments = ", ".join(map(repr, (str(path), num_devices, *distributed)))
+    code = f"from tests.test_ppo_devices import save_results; save_results({arguments})"
+    environment = os.environ | {"XLA_FLAGS": flags}
+    return subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
+
+
+def free_port():
+    with socket.socket() as taken:
+        taken.bind(("localhost", 0))
+        return taken.getsockname()[1]
+
+
+def test_one_device_eight_devices_and_two_processes_agree(tmp_path):
+    address = f"localhost:{free_port()}"
+    started = [start_process(tmp_path / "eight.npz", 8, 8)]
+    started += [start_process(tmp_path / f"process{i}.npz", 1, 2, address, 2, i) for i in range(2)]
+    one = train_on(1)
+    for process in started:
+        _, errors = process.communicate()
+        assert process.returncode == 0, errors[-3000:]
+    for name in ("eight", "process0", "process1"):
+        with np.load(tmp_path / f"{name}.npz") as many:
+            for a, b in zip(one, (many[key] for key in many.files), strict=True):
+                np.testing.assert_allclose(a, b, atol=2e-4, rtol=2e-3)
+
+
+def test_games_that_cannot_be_shared_out_are_refused():
+    with pytest.raises(ValueError, match="must divide by the number of shards, 3"):
+        devices.one_shard(CFG, 3)
+    with pytest.raises(ValueError, match="must divide by the number of devices, 2"):
+        devices.make_mesh(3, [None, None])
+
+
+def test_the_train_step_is_exported_for_cpu_cuda_and_tpu():
+    task = make_task()
+    training = jax.eval_shape(lambda: ppo.start(CFG, task, jax.random.key(0)))
+    exported = jax.export.export(jax.jit(lambda t: ppo.advance(CFG, task, t, 1)), platforms=("cpu", "cuda", "tpu"))
+    assert exported(training).platforms == ("cpu", "cuda", "tpu")
+
+
+def test_importing_agents_and_train_touches_no_device():
+    names = (
+        ("networks", "checkpoints"),
+        (
+            "advantage",
+            "auxiliary_skullking",
+            "devices",
+            "evaluate",
+            "matches",
+            "opponents",
+            "ppo",
+            "ppo_skullking",
+            "replay",
+            "rollout",
+            "runs",
+        ),
+    )
+    modules = [f"agents.{name}" for name in names[0]] + [f"train.{name}" for name in names[1]]
+    code = (
+        f"import importlib\nfor name in {modules}: importlib.import_module(name)\n"
+        "from jax._src import xla_bridge\nassert not xla_bridge._backends"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]

@@ -1,0 +1,208 @@
+"""Runs: interrupted and resumed bit for bit, checkpoints that are refused, trainings that stop by themselves."""
+
+import csv
+import json
+import shutil
+import signal
+
+import jax
+import numpy as np
+import pytest
+
+import agents
+import jaxgames
+from agents import checkpoints
+from agents.checkpoints import CheckpointError
+from train import ppo_skullking, runs
+
+SETTINGS = {
+    "total_steps": 4 * 8 * 16,
+    "envs": 8,
+    "steps": 16,
+    "minibatches": 2,
+    "epochs": 1,
+    "pool": 2,
+    "num_players": 2,
+    "widths": (16,),
+    "checkpoint_every": 2,
+    "evaluate_every": 2,
+    "rivals": ("random",),
+}
+FOUND = {"wins_percent": (25.0, 1.0), "score": (3.0, 0.5), "harry_save_rate": (float("nan"), float("nan"))}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compile_once(tmp_path_factory):
+    """Every run here compiles the same program: keep it."""
+    before = {name: getattr(jax.config, name) for name in ("jax_compilation_cache_dir",)}
+    jax.config.update("jax_compilation_cache_dir", str(tmp_path_factory.mktemp("compiled")))
+    yield
+    for name, value in before.items():
+        jax.config.update(name, value)
+
+
+@pytest.fixture
+def quick_match(monkeypatch):
+    """Evaluations that cost nothing; returns a list of things to do at each of them."""
+    todo = []
+
+    def make_match(*args):
+        def match(*args):
+            if todo:
+                todo.pop()()
+            return FOUND
+
+        return match
+
+    monkeypatch.setattr(runs, "make_match", make_match)
+    return todo
+
+
+def drive(**settings):
+    cfg = ppo_skullking.Config(**settings)
+    cfg = runs.resumed_config(cfg) if cfg.resume else cfg
+    return runs.drive(cfg, ppo_skullking.make_task)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The folder of an uninterrupted run."""
+    folder = tmp_path_factory.mktemp("runs") / "whole"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runs, "make_match", lambda *args: lambda *args: FOUND)
+        assert drive(run=str(folder), **SETTINGS) == 0
+    return folder
+
+
+@pytest.fixture
+def copy(finished, tmp_path):
+    return shutil.copytree(finished, tmp_path / "copy")
+
+
+def arrays(run):
+    items, _ = checkpoints.load(checkpoints.latest(run), ("training", "params"), "skullking", 1)
+    return items
+
+
+def log(run):
+    with open(run / "metrics.csv", newline="") as file:
+        return [{name: value for name, value in row.items() if name != "seconds"} for row in csv.DictReader(file)]
+
+
+def test_a_run_leaves_config_log_curve_report_and_checkpoint(finished):
+    assert json.loads((finished / "config.json").read_text())["envs"] == 8
+    assert [row["update"] for row in log(finished)] == ["1", "2", "3", "4"]
+    assert (finished / "curve.png").read_bytes()[:4] == b"\x89PNG"
+    assert "wins_percent" in (finished / "evaluation.md").read_text()
+    assert list((finished / "tensorboard").iterdir())
+    assert sorted(path.name for path in (finished / "checkpoints").iterdir()) == ["2", "4"]
+    manifest = checkpoints.read_manifest(checkpoints.latest(finished))
+    assert (manifest["game"], manifest["version"], manifest["update"]) == ("skullking", 1, 4)
+    assert all(len(digest) == 64 for digest in manifest["sha256"].values())
+
+
+def test_an_interrupted_run_resumes_bit_for_bit(finished, tmp_path, quick_match):
+    quick_match.append(lambda: signal.raise_signal(signal.SIGINT))
+    assert drive(run=str(tmp_path / "cut"), **SETTINGS) == runs.INTERRUPTED
+    assert checkpoints.latest(tmp_path / "cut").name == "2"
+    assert drive(resume=str(tmp_path / "cut")) == 0
+    jax.tree.map(np.testing.assert_array_equal, arrays(tmp_path / "cut"), arrays(finished))
+    assert log(tmp_path / "cut") == log(finished)
+
+
+def test_a_killed_run_loses_one_interval_at_most(finished, copy, quick_match):
+    shutil.rmtree(copy / "checkpoints" / "4")
+    (copy / "checkpoints" / ".4.partial").mkdir()  # what a kill while writing leaves
+    assert drive(resume=str(copy)) == 0
+    jax.tree.map(np.testing.assert_array_equal, arrays(copy), arrays(finished))
+    assert log(copy) == log(finished)
+
+
+def test_a_checkpoint_is_an_agent(finished):
+    env = jaxgames.make("skullking", num_players=2)
+    for spec in (f"ppo:{finished}", f"ppo:{finished}/checkpoints/2,greedy"):
+        state = env.init(jax.random.key(0))
+        action = agents.make(spec, env)(jax.random.key(1), state, state.current_player)
+        assert env.is_legal(state, action)
+
+
+def test_a_truncated_checkpoint_is_refused_and_left_alone(copy, capsys, monkeypatch):
+    victim = max((p for p in (copy / "checkpoints" / "4").rglob("*") if p.is_file()), key=lambda p: p.stat().st_size)
+    victim.write_bytes(victim.read_bytes()[:-1])
+    before = sorted((p, p.stat().st_mtime_ns) for p in copy.rglob("*"))
+    monkeypatch.setattr("sys.argv", ["ppo_skullking.py", "--resume", str(copy)])
+    assert ppo_skullking.main() == runs.BAD_INPUT
+    assert "is damaged" in capsys.readouterr().err
+    assert sorted((p, p.stat().st_mtime_ns) for p in copy.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"game": "skyjo"}, "is of skyjo version 1, not of skullking version 1"),
+        ({"version": 0}, "is of skullking version 0"),
+        ({"format": 99}, "not in the format"),
+        ({"config": {}}, "with other settings"),
+    ],
+)
+def test_a_foreign_checkpoint_is_refused(copy, change, message):
+    path = copy / "checkpoints" / "4" / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(CheckpointError, match=message):
+        drive(resume=str(copy))
+
+
+def test_what_is_missing_or_in_the_way_is_said_with_exit_code_2(finished, tmp_path, capsys, monkeypatch):
+    def run(*arguments):
+        monkeypatch.setattr("sys.argv", ["ppo_skullking.py", *map(str, arguments)])
+        try:
+            code = ppo_skullking.main()
+        except SystemExit as stop:  # tyro's own
+            code = stop.code
+        return code, capsys.readouterr().err
+
+    (tmp_path / "empty").mkdir()
+    for arguments, message in [
+        (("--run", finished), "exists already and is not overwritten"),
+        (("--resume", tmp_path / "nothing"), "is not the configuration of a run"),
+        (("--resume", finished, "--envs", 64), "give --resume alone"),
+        (("--minibatches", 7), "must divide by minibatches"),
+        (("--reward", "points"), "reward must be one of"),
+        (("--opponents", "wizard=1"), "unknown agent 'wizard'"),
+        (("--rivals", "wizard"), "unknown agent 'wizard'"),
+    ]:
+        code, said = run(*arguments)
+        assert code == 2, arguments
+        assert message in " ".join(said.split()), arguments
+    assert not (tmp_path / "nothing").exists()
+
+
+def test_a_training_that_goes_wrong_keeps_the_last_good_checkpoint(tmp_path, quick_match, monkeypatch, capsys):
+    as_rows = runs.as_rows
+
+    def spoilt(measured, done, cfg):
+        rows = as_rows(measured, done, cfg)
+        rows[-1]["loss"] = float("nan") if done == 2 else rows[-1]["loss"]
+        return rows
+
+    monkeypatch.setattr(runs, "as_rows", spoilt)
+    assert drive(run=str(tmp_path / "bad"), **SETTINGS) == runs.DIVERGED
+    said = " ".join(capsys.readouterr().out.split())
+    assert "update 3 gave a loss that is not a number" in said
+    assert [path.name for path in (tmp_path / "bad" / "checkpoints").iterdir()] == ["2"]
+
+
+def test_a_diverging_loss_is_trouble():
+    assert not runs.find_trouble([{"update": 1, "loss": 0.5}])
+    assert "diverges" in runs.find_trouble([{"update": 1, "loss": -1e9}])
+    assert "entropy" in runs.find_trouble([{"update": 1, "loss": 0.1, "entropy": float("inf")}])
+
+
+def test_pack_refuses_other_shapes():
+    packed = checkpoints.pack({"a": np.zeros(3, np.int8), "key": jax.random.key(1)})
+    same = checkpoints.unpack(packed, {"a": np.zeros(3, np.int8), "key": jax.random.key(0)})
+    assert jax.random.key_data(same["key"]).tolist() == jax.random.key_data(jax.random.key(1)).tolist()
+    with pytest.raises(CheckpointError, match="where"):
+        checkpoints.unpack(packed, {"a": np.zeros(4, np.int8), "key": jax.random.key(0)})
+    with pytest.raises(CheckpointError, match="other parts"):
+        checkpoints.unpack(packed, {"a": np.zeros(3, np.int8)})

@@ -1,0 +1,80 @@
+"""The learner on several devices: every shard plays its own games, all share one network.
+
+A run is cut into `shards`, each with its part of the games and its own random stream; gradients are averaged over them.
+Shards fall evenly on the devices of a mesh, so the same run gives the same results on one device or on many, up to the
+order of additions.
+"""
+
+import dataclasses
+from typing import Any
+
+import chex
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+from train import ppo
+from train.ppo import PPO, Games, Task, Training
+
+
+def make_mesh(shards: int, devices: Any = None) -> Mesh:
+    """A mesh of the devices of all processes, with an equal number of shards on each."""
+    devices = jax.devices() if devices is None else devices
+    if shards % len(devices):
+        raise ValueError(f"config: shards = {shards} must divide by the number of devices, {len(devices)}")
+    return Mesh(np.asarray(devices), ("device",))
+
+
+def one_shard(cfg: PPO, shards: int) -> PPO:
+    """The settings of one shard; refused in a sentence if the games cannot be shared out."""
+    if cfg.envs % shards:
+        raise ValueError(f"config: envs = {cfg.envs} must divide by the number of shards, {shards}")
+    envs = cfg.envs // shards
+    return dataclasses.replace(cfg, envs=envs, total_steps=cfg.updates * envs * cfg.steps)
+
+
+def placement(mesh: Mesh) -> Training:
+    """Where things live: the learner everywhere, shards of games on their devices. A prefix of `Training`."""
+    everywhere = NamedSharding(mesh, P())
+    return Training(learner=everywhere, games=NamedSharding(mesh, P("device")))
+
+
+def gather(training: Training, mesh: Mesh) -> Training:
+    """The training with every part on every device, so that one process can write it. All must call this."""
+    return jax.jit(lambda t: t, out_shardings=NamedSharding(mesh, P()))(training)
+
+
+def start(cfg: PPO, task: Task, shards: int, key: chex.PRNGKey) -> Training:
+    """A new learner and the games of every shard, [shard, ...]."""
+    local = one_shard(cfg, shards)
+    learner_key, games_key = jax.random.split(key)
+    learner = ppo.new_learner(local, task, learner_key)
+    games = jax.vmap(lambda k: ppo.new_games(local, task, learner, k))(jax.random.split(games_key, shards))
+    return Training(learner, games)
+
+
+def advance(
+    cfg: PPO, task: Task, shards: int, mesh: Mesh, training: Training, num_updates: int
+) -> tuple[Training, dict[str, chex.Array]]:
+    """`ppo.advance` for all shards at once."""
+    local = one_shard(cfg, shards)
+    num_devices = mesh.devices.size
+    per_device = shards // num_devices
+    axis = (("device",) if num_devices > 1 else ()) + (("shard",) if per_device > 1 else ())
+
+    def one(learner, games):
+        after, measured = ppo.advance(local, task, Training(learner, games), num_updates, axis)
+        return after.learner, after.games, measured
+
+    def block(learner: ppo.Learner, games: Games):
+        if per_device > 1:
+            return jax.vmap(one, (None, 0), (None, 0, None), axis_name="shard")(learner, games)
+        learner, games, measured = one(learner, jax.tree.map(lambda leaf: leaf[0], games))
+        return learner, jax.tree.map(lambda leaf: leaf[None], games), measured
+
+    if num_devices > 1:
+        specs = (P(), P("device"), P())
+        block = jax.shard_map(block, mesh=mesh, in_specs=specs[:2], out_specs=specs, check_vma=False)
+    learner, games, measured = block(*training)
+    return Training(learner, games), measured
