@@ -18,31 +18,55 @@ from train.ppo_skullking import Config, ability_priority, make_task
 from train.rollout import Decision
 
 ENV = jaxgames.make("skullking", num_players=3, hand_sizes=(1, 2))  # short games: every rollout crosses endings
-SMALL = ppo.PPO(total_steps=512, envs=16, steps=32, minibatches=4, pool=2, remember_every=1)
 MIXED = opponents.parse(("self=0.4", "past=0.2", "rule:hard=0.2", "random=0.2"))
 
 
 @pytest.fixture(scope="module")
 def task():
-    return ppo.Task(ENV, make_network(ENV, widths=(32,)), MIXED)
+    """Everything switched on: auxiliary heads, prioritised minibatches, replay."""
+    auxiliary = Auxiliary(ENV)
+    network = make_network(ENV, widths=(32,), auxiliary=auxiliary.heads)
+    return ppo.Task(ENV, network, MIXED, auxiliary=auxiliary, priority=ability_priority)
+
+
+FULL = ppo.PPO(
+    total_steps=1024,
+    envs=16,
+    steps=32,
+    minibatches=4,
+    pool=2,
+    remember_every=1,
+    auxiliary_weight=0.1,
+    prioritised=True,
+    replay=160,
+    importance=True,
+)
 
 
 @pytest.fixture(scope="module")
-def judged(task):
-    """A learner before its first update, and the batch it would learn from."""
+def two_seeds(task):
+    """Two seeds at once, all [seed, ...]: the first batch, the tables after it, and the training around two updates."""
 
     @jax.jit
-    def play(key):
-        learner, (tables, _, key) = ppo.start(SMALL, task, key)
-        tables, played = ppo.rollout(ENV, task.network, MIXED, learner.params, learner.pool, tables, key, SMALL.steps)
-        return learner, tables, played, ppo.judge(SMALL, task, learner.params, tables.states, played)
+    @jax.vmap
+    def train(key):
+        before = ppo.start(FULL, task, key)
+        tables, batch = ppo.play(FULL, task, before.learner, before.games.tables, key)
+        return batch, tables, before, *ppo.advance(FULL, task, before, 2)
 
-    return play(jax.random.key(0))
+    return train(jax.random.split(jax.random.key(0), 2))
+
+
+@pytest.fixture(scope="module")
+def judged(two_seeds):
+    """A learner before its first update, the batch it would learn from, and its tables after playing it."""
+    batch, tables, before = jax.tree.map(lambda leaf: leaf[0], two_seeds[:3])
+    return before.learner, batch, tables
 
 
 @pytest.fixture(scope="module")
 def gradient(task):
-    return jax.jit(jax.grad(lambda params, batch: ppo.loss(SMALL, task, params, batch, 0.01), has_aux=True))
+    return jax.jit(jax.grad(lambda params, batch: ppo.loss(FULL, task, params, batch, 0.01), has_aux=True))
 
 
 def loop_advantages(seat, value, reward, done, bootstrap, gamma, lam):
@@ -96,16 +120,16 @@ def test_a_reward_while_others_move_is_paid_to_the_last_decision_and_not_across_
     assert ours.tolist() == [1.0, 0.0, 2.0, 0.0, 7.0]
 
 
-def test_the_ratio_is_one_before_the_first_step_also_across_endings(task, judged, gradient):
-    learner, _, played, batch = judged
-    assert played.done.sum() > 8
+def test_the_ratio_is_one_before_the_first_step_also_across_endings(judged, gradient):
+    learner, batch, _ = judged
+    assert batch.decision.done.sum() > 8
     losses = gradient(learner.params, batch)[1]
     assert losses["ratio_error"] < 1e-5
     assert losses["divergence"] < 1e-6
 
 
 def test_only_the_learners_own_decisions_teach(judged, gradient):
-    learner, _, _, batch = judged
+    learner, batch, _ = judged
     own = batch.decision.is_own
     assert 0.2 < own.mean() < 0.9
     spoilt = batch._replace(
@@ -118,16 +142,17 @@ def test_only_the_learners_own_decisions_teach(judged, gradient):
 
 
 def test_rows_of_the_learner_come_first_and_once(task, judged):
-    batch = judged[3]
-    rows = np.asarray(ppo.shuffle(SMALL, task, batch, jax.random.key(1))[0])
+    batch = judged[1]
+    rows = np.asarray(ppo.shuffle(FULL, task, batch, jax.random.key(1))[0])
     assert len(set(rows.tolist())) == len(rows)
-    assert len(rows) % SMALL.minibatches == 0
+    assert len(rows) % FULL.minibatches == 0
     own = np.asarray(batch.decision.is_own)
     assert own[rows].sum() == min(own.sum(), len(rows))
 
 
 def test_rollouts_record_legal_play_and_rotate_the_learning_seat(judged):
-    _, tables, played, _ = judged
+    _, batch, tables = judged
+    played = batch.decision
     chosen = jnp.take_along_axis(played.mask, played.action[..., None], axis=-1)
     assert chosen.all()
     assert isinstance(played, Decision)
@@ -136,49 +161,8 @@ def test_rollouts_record_legal_play_and_rotate_the_learning_seat(judged):
     assert set(np.unique(played.seat[played.is_own])) == {0, 1, 2}
 
 
-@pytest.fixture(scope="module")
-def full_task():
-    """Everything switched on: auxiliary heads, prioritised minibatches, replay."""
-    auxiliary = Auxiliary(ENV)
-    network = make_network(ENV, widths=(32,), auxiliary=auxiliary.heads)
-    return ppo.Task(ENV, network, MIXED, auxiliary=auxiliary, priority=ability_priority)
-
-
-FULL = ppo.PPO(
-    total_steps=1024,
-    envs=16,
-    steps=32,
-    minibatches=4,
-    pool=2,
-    remember_every=1,
-    auxiliary_weight=0.1,
-    prioritised=True,
-    replay=160,
-    importance=True,
-)
-
-
-@pytest.fixture(scope="module")
-def two_seeds(full_task):
-    """The first batch and two updates, for two seeds at once: (batch, before, after, measured), each [seed, ...]."""
-
-    @jax.jit
-    @jax.vmap
-    def train(key):
-        before = ppo.start(FULL, full_task, key)
-        _, batch = ppo.play(FULL, full_task, before.learner, before.games.tables, key)
-        return batch, before, *ppo.advance(FULL, full_task, before, 2)
-
-    return train(jax.random.split(jax.random.key(0), 2))
-
-
-@pytest.fixture(scope="module")
-def full_batch(two_seeds):
-    return jax.tree.map(lambda leaf: leaf[0], two_seeds[0])
-
-
 def test_everything_trains_together_for_many_seeds_and_past_selves_are_remembered(two_seeds):
-    _, before, after, measured = two_seeds
+    _, _, before, after, measured = two_seeds
     assert all(np.isfinite(values).all() and values.shape == (2, 2) for values in measured.values())
     assert {"abilities_loss", "bid_loss", "cards_loss", "replay_loss"} <= set(measured)
     assert (measured["cards_loss"][:, 1] < measured["cards_loss"][:, 0]).all()
@@ -191,9 +175,9 @@ def test_everything_trains_together_for_many_seeds_and_past_selves_are_remembere
     assert not np.allclose(past[:, 0], past[:, 1])
 
 
-def test_auxiliary_labels_of_a_rollout_are_those_of_the_rules_page(full_batch):
+def test_auxiliary_labels_of_a_rollout_are_those_of_the_rules_page(judged):
     """SK-62: known where the round was scored within the rollout; cards only where they are hidden."""
-    labels = full_batch.labels
+    labels = judged[1].labels
     assert 0.7 < labels.known.mean() < 1
     assert labels.bid.min() >= 0
     assert labels.bid.max() <= 4
@@ -201,21 +185,21 @@ def test_auxiliary_labels_of_a_rollout_are_those_of_the_rules_page(full_batch):
     assert (labels.cards.min(-1) == -1).all()
 
 
-def test_rows_without_a_label_cost_nothing(full_task, full_batch):
-    labels = full_batch.labels
+def test_rows_without_a_label_cost_nothing(task, judged):
+    labels = judged[1].labels
     blank = labels._replace(known=jnp.zeros_like(labels.known), cards=jnp.full_like(labels.cards, -1))
     rows = labels.bid.shape[0]
-    predicted = {name: jnp.ones((rows, size)) for name, size in full_task.auxiliary.heads}
-    assert all((loss == 0).all() for loss in full_task.auxiliary.losses(predicted, blank).values())
-    assert all((loss >= 0).all() for loss in full_task.auxiliary.losses(predicted, labels).values())
+    predicted = {name: jnp.ones((rows, size)) for name, size in task.auxiliary.heads}
+    assert all((loss == 0).all() for loss in task.auxiliary.losses(predicted, blank).values())
+    assert all((loss >= 0).all() for loss in task.auxiliary.losses(predicted, labels).values())
 
 
-def test_ability_decisions_are_drawn_five_times_as_often(full_task, full_batch):
+def test_ability_decisions_are_drawn_five_times_as_often(task, judged):
     """SK-61: with replacement, in proportion to priority; importance weights undo it."""
-    batch = full_batch
+    batch = judged[1]
     rare, own = np.asarray(batch.decision.priority) == 5, np.asarray(batch.decision.is_own)
     assert 0 < rare.mean() < 0.2
-    draw = jax.jit(jax.vmap(lambda key: ppo.draw_by_priority(FULL, full_task, batch, key)))
+    draw = jax.jit(jax.vmap(lambda key: ppo.draw_by_priority(FULL, task, batch, key)))
     rows, weights = draw(jax.random.split(jax.random.key(1), 50))
     assert own[np.asarray(rows)].all()
     share = 5 * rare[own].mean() / (5 * rare[own].mean() + 1 - rare[own].mean())

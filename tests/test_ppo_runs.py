@@ -23,6 +23,7 @@ SETTINGS = {
     "epochs": 1,
     "pool": 2,
     "num_players": 2,
+    "hand_sizes": (1, 2),
     "widths": (16,),
     "checkpoint_every": 2,
     "evaluate_every": 2,
@@ -119,10 +120,10 @@ def test_a_killed_run_loses_one_interval_at_most(finished, copy, quick_match):
 
 
 def test_a_checkpoint_is_an_agent(finished):
-    env = jaxgames.make("skullking", num_players=2)
+    env = jaxgames.make("skullking", num_players=2, hand_sizes=(1, 2))
     for spec in (f"ppo:{finished}", f"ppo:{finished}/checkpoints/2,greedy"):
-        state = env.init(jax.random.key(0))
-        action = agents.make(spec, env)(jax.random.key(1), state, state.current_player)
+        state = jax.jit(env.init)(jax.random.key(0))
+        action = jax.jit(agents.make(spec, env))(jax.random.key(1), state, state.current_player)
         assert env.is_legal(state, action)
 
 

@@ -34,6 +34,8 @@ class Config(runs.RunConfig):
 
     num_players: int = 4
     """seats at the table"""
+    hand_sizes: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+    """cards dealt in each round"""
     reward: str = "score"
     """reward scheme: score, placement, seed_base, seed_ability or seed"""
     opponents: tuple[str, ...] = ("self=1",)
@@ -60,7 +62,7 @@ class Config(runs.RunConfig):
 
 def make_task(cfg: Config) -> Task:
     """Skull King as the learner sees it."""
-    env = jaxgames.make("skullking", num_players=cfg.num_players, reward=cfg.reward)
+    env = jaxgames.make("skullking", num_players=cfg.num_players, hand_sizes=cfg.hand_sizes, reward=cfg.reward)
     starts = dict(zip(STAGES, cfg.curriculum or (0,) * 5, strict=True))
     steps = np.array([starts[name] for name in ABILITIES])
     first_update = -(-steps // (cfg.envs * cfg.steps))
