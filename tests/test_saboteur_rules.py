@@ -462,23 +462,27 @@ def test_example_14_sb_48_an_illegal_action_ends_the_game():
     np.testing.assert_array_equal(after.hand, state.hand)
 
 
+# Card id, x, y, orientation: left-right cards, the straight between two stones, then columns of two cards each.
+FARTHEST = [
+    *((card, x, 0, 0) for x, card in enumerate([18, 19, 20, 21, 0, 1, 2], start=1)),
+    (15, 8, 1, 0),
+    *((card, x, 2, 0) for x, card in enumerate([3, 4, 10, 11, 12, 13, 14], start=9)),
+    *((26, 16, 2, 0), (27, 16, 3, 1), (28, 17, 3, 0), (29, 17, 4, 1), (30, 18, 4, 0), (5, 18, 5, 0)),
+    *((22, 19, 5, 1), (23, 19, 4, 0), (24, 20, 4, 1), (25, 20, 3, 0), (6, 21, 3, 1), (7, 21, 2, 0)),
+    *((8, 22, 2, 1), (9, 22, 1, 0)),
+]
+
+
 def test_example_15_farthest_cells():
-    """SB-8: worked example 15: one player of the seed deck walks to x = 22, and a dead end fits on x = 23."""
+    """SB-8: worked example 15: the path reaches x = 22, and a dead end then fits on x = 23."""
     env = make(**PATHS_1)
-    straight = list(range(18, 22)) + [0, 1, 2]  # horizontal straights and crossings to (7, 0)
-    state = start(env, deck=straight)
-    state = play(env, state, [action(0, x, 0) for x in range(1, 7)])
-    # The mine itself, laid by hand from here: left-right cards, then two-card columns up to the last but one.
-    across, tee = jnp.array([False, True, False, True]), jnp.array([True, True, True, True])
-    for x in range(7, 23):
-        state = mine.lay(
-            state, jnp.asarray(env.cells.cells_at([(x + 22, 22)])), tee if x == 7 else across, True, when=True
-        )
-    state = mine.join(state)
-    assert (22, 0) in joined(env, state)
-    assert (23, 0) in frontier(env, state)
-    fits = mine.fitting_cells(mine.survey(env.cells, state), jnp.asarray(cards.OPEN[15, 1]))
-    assert (23, 0) in places(env, fits)
+    dead_end = (39, 23, 1, 1)
+    state = start(env, deck=[card for card, *_ in [*FARTHEST, dead_end]])
+    state = play(env, state, [action(0, x, y, orientation) for _, x, y, orientation in FARTHEST])
+    assert max(joined(env, state)) == (22, 2)
+    assert (23, 1) in frontier(env, state)
+    state = play(env, state, [action(0, *dead_end[1:])])
+    assert (23, 1) in places(env, mine.face_up_cells(state))
 
 
 @pytest.mark.parametrize(

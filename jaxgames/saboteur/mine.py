@@ -1,4 +1,4 @@
-"""The mine as sets of cells: what is joined to the start, where it can grow, and which cards fit there (SB-20 to SB-22)."""
+"""The mine as sets of cells: what is joined to the start, where it can grow, and which cards fit (SB-21, SB-22)."""
 
 from typing import NamedTuple
 

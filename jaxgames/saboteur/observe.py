@@ -59,6 +59,7 @@ class View(NamedTuple):
 
 def observe(env: "SaboteurEnv", state: State, player: chex.Array, version: str) -> chex.Array:
     """float32[2332] for `seed`, float32[2441 + 14N + 2N^2] for `full`."""
+    parts: tuple[chex.Array, ...]
     if version == "seed":
         parts = (board_rows(env, state), hand_rows(env, held(state, player)))
     else:
@@ -135,11 +136,8 @@ def edge_features(env: "SaboteurEnv", sides: chex.Array, is_through: chex.Array)
     """bool[..., 18]: wall, path or dead end of each side, then which pairs of sides are joined."""
     path = sides & is_through[..., None]
     dead_end = sides & ~path
-    if env.dead_end_obs == "path":
-        edges = [~sides, sides, jnp.zeros_like(sides)]
-    else:
-        edges = [~sides, path, dead_end]
-    one_hot = jnp.stack(edges, axis=-1)
+    shows_dead_ends = env.dead_end_obs == "own"
+    one_hot = jnp.stack([~sides, path if shows_dead_ends else sides, dead_end & shows_dead_ends], axis=-1)
     pairs = np.array(PAIRS)
     joined = path[..., pairs[:, 0]] & path[..., pairs[:, 1]]
     return jnp.concatenate([one_hot.reshape(*sides.shape[:-1], -1), joined], axis=-1)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import chex
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxgames.env import pick
 from jaxgames.saboteur import gold
@@ -17,6 +18,7 @@ from jaxgames.saboteur.cards import (
     MENDS,
     NO_CARD,
     NUM_CONNECTED,
+    NUM_GOALS,
     NUM_PATHS,
     NUM_TOOLS,
     OPEN,
@@ -173,30 +175,33 @@ def play(env: "SaboteurEnv", state: State, action: chex.Array) -> State:
     is_path = move.on_board & (kind >= 0) & (kind < NUM_PATHS)
     sides = open_sides(kind, move.orientation == 1)
     is_through = kind < NUM_CONNECTED
-    was_turned = turned_goals(env.cells, state)
+    faces = faced_goals(env, state, move.cell, sides) & is_path & is_through
+    found_gold = (faces.any(-1) & (state.goals[state.round] == GOLD)).any()
 
     state = lay(state, here, sides, is_through, when=is_path)
-    state = turn_goals(env, state, move.cell, sides, when=is_path & is_through)
+    state = turn_goals(env, state, faces)
     if env.variant == "full":
         state = remove(env.cells, state, here, when=move.on_board & (kind == ROCKFALL))
         state = swing_at_tool(env, state, move, kind, when=move.on_tool)
     state = join(state)
     state = use_card(env, state, move, kind, when=~move.skips)
-
-    found_gold = (turned_goals(env.cells, state) & ~was_turned & (state.goals[state.round] == GOLD)).any()
     return end_turn(env, state, move, found_gold)
 
 
-def turn_goals(env: "SaboteurEnv", state: State, cell: chex.Array, sides: chex.Array, *, when: chex.Array) -> State:
-    """SB-24, SB-25: the laid card turns the face-down goals that its path edges face."""
-    grid = env.cells
-    column, row = cell // grid.rows + jnp.asarray(STEP_X), cell % grid.rows + jnp.asarray(STEP_Y)  # [side], across
-    face_down = ~turned_goals(grid, state)
-    goals = state.goals[state.round]
-    for i, (goal_column, goal_row) in enumerate(grid.goal_cells):
-        faces = sides & (column == goal_column) & (row == goal_row)  # at most one side does
-        shown = (jnp.asarray(GOAL_OPEN[:, OPPOSITE])[goals[i]] & faces[:, None]).any(0)
-        state = lay(state, jnp.asarray(grid.goals[i]), shown, True, when=when & face_down[i] & faces.any())
+def faced_goals(env: "SaboteurEnv", state: State, cell: chex.Array, sides: chex.Array) -> chex.Array:
+    """bool[goal, side], the face-down goals that lie across the open sides of a card on this cell."""
+    column, row = divmod(cell, env.cells.rows)
+    goal_column, goal_row = np.array(env.cells.goal_cells).T[:, :, None]
+    is_across = (column + STEP_X == goal_column) & (row + STEP_Y == goal_row)
+    return is_across & sides & ~turned_goals(env.cells, state)[:, None]
+
+
+def turn_goals(env: "SaboteurEnv", state: State, faces: chex.Array) -> State:
+    """SB-24, SB-25: goals that a laid card faces, bool[goal, side of the card], are turned towards it."""
+    shown = jnp.asarray(GOAL_OPEN[:, OPPOSITE])[state.goals[state.round]]  # [goal, side of the card, side]
+    shown = (shown & faces[:, :, None]).any(1)
+    for i in range(NUM_GOALS):
+        state = lay(state, jnp.asarray(env.cells.goals[i]), shown[i], True, when=faces[i].any())
     return state
 
 

@@ -31,7 +31,7 @@ UNDECIDED, MINERS, SABOTEURS = range(3)  # who won a round
 
 @chex.dataclass(frozen=True)
 class State(contract.State):
-    """One game. Cards are named by their place in the round's shuffled deck, so who knows a card is a question of place.
+    """One game. A card is named by its place in the round's shuffled deck, so who knows a card is a question of place.
 
     `joined` follows from the board, but only by a search (SB-21): it is kept, so that a card that joins nothing new
     costs no search. Without roles and gold (`paths`) those fields are zeros.
