@@ -294,6 +294,7 @@ def test_the_curriculum_turns_abilities_on_by_steps():
         ({"opponents": ("self=1", "self=2")}, "only once"),
         ({"opponents": ("self=-1",)}, "share above 0"),
         ({"curriculum": (1, 2)}, "five numbers"),
+        ({"curriculum_opponents": ("self=1",)}, "need a curriculum"),
         ({"precision": "float8"}, "float32 or bfloat16"),
         ({"checkpoint_every": 3, "report_every": 2}, "must divide by report_every"),
         ({"widths": ()}, "widths"),
@@ -311,10 +312,22 @@ def test_shares_are_scaled_and_own_decisions_counted():
     mixture = opponents.parse(("self=1", "rule:hard=3"))
     assert mixture.shares == (0.25, 0.75)
     assert mixture.own_decisions(4) == pytest.approx(0.25 + 0.75 / 4)
-    lineup = opponents.draw(mixture, 4, jax.random.key(0), 4000)
+    lineup = opponents.draw(mixture, 4, jnp.int32(0), jax.random.key(0), 4000)
     assert np.mean(lineup.rival == 1) == pytest.approx(0.75, abs=0.03)
     counts = np.bincount(lineup.seat, minlength=4)
     assert counts.min() > 850
+
+
+def test_opponents_change_when_the_curriculum_is_over():
+    """SK-60, stage 3: self-play and mixed opponents follow on the opponents of the first stages."""
+    cfg = Config(
+        curriculum=(0, 0, 0, 0, 3 * 65536), curriculum_opponents=("rule:hard=1",), opponents=("self=3", "past=1")
+    )
+    mixture = make_task(cfg).mixture
+    assert mixture.kinds == ("rule:hard", "self", "past")
+    assert mixture.shares_at(jnp.int32(2)).tolist() == [1, 0, 0]
+    assert mixture.shares_at(jnp.int32(3)).tolist() == [0, 0.75, 0.25]
+    assert mixture.own_decisions(4) == pytest.approx(0.75 + 0.25 / 4)
 
 
 def test_an_unknown_agent_or_folder_is_a_sentence():

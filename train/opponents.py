@@ -18,11 +18,21 @@ class Mixture(NamedTuple):
 
     kinds: tuple[str, ...]
     shares: tuple[float, ...]
+    early_shares: tuple[float, ...] = ()  # shares before `early_updates` updates, if others
+    early_updates: int = 0
 
     def own_decisions(self, num_players: int) -> float:
-        """The share of all decisions that the learner makes: every seat against itself, one against others."""
-        pairs = zip(self.kinds, self.shares, strict=True)
-        return sum(share if kind == SELF else share / num_players for kind, share in pairs)
+        """The largest share of all decisions that the learner makes: every seat against itself, one against others."""
+        parts = [1.0 if kind == SELF else 1 / num_players for kind in self.kinds]
+        stages = (self.shares, self.early_shares) if self.early_updates else (self.shares,)
+        return max(sum(part * share for part, share in zip(parts, stage, strict=True)) for stage in stages)
+
+    def shares_at(self, updates: chex.Array) -> chex.Array:
+        """float32[kind] after so many updates: data, so that a change of stage recompiles nothing."""
+        shares = jnp.asarray(self.shares, jnp.float32)
+        if not self.early_updates:
+            return shares
+        return jnp.where(updates < self.early_updates, jnp.asarray(self.early_shares, jnp.float32), shares)
 
 
 SELF_PLAY = Mixture((SELF,), (1.0,))
@@ -45,6 +55,14 @@ def parse(texts: tuple[str, ...]) -> Mixture:
     return Mixture(tuple(kinds), tuple(share / sum(shares) for share in shares))
 
 
+def in_stages(early: Mixture, late: Mixture, early_updates: int) -> Mixture:
+    """One mixture for some updates, another from then on."""
+    kinds = tuple(dict.fromkeys(early.kinds + late.kinds))
+    by_kind = [dict(zip(mixture.kinds, mixture.shares, strict=True)) for mixture in (late, early)]
+    shares = [tuple(each.get(kind, 0.0) for kind in kinds) for each in by_kind]
+    return Mixture(kinds, *shares, early_updates)
+
+
 class Lineup(NamedTuple):
     """Who sits where in each game."""
 
@@ -52,10 +70,10 @@ class Lineup(NamedTuple):
     seat: chex.Array  # int8[env]  the learner's seat against rivals that are not itself
 
 
-def draw(mixture: Mixture, num_players: int, key: chex.PRNGKey, num_envs: int) -> Lineup:
+def draw(mixture: Mixture, num_players: int, updates: chex.Array, key: chex.PRNGKey, num_envs: int) -> Lineup:
     """A fresh lineup for every game: the kind by its share, the learner in any seat."""
     kind_key, seat_key = jax.random.split(key)
-    ends = jnp.cumsum(jnp.asarray(mixture.shares, jnp.float32))[:-1]
+    ends = jnp.cumsum(mixture.shares_at(updates))[:-1]
     rival = (jax.random.uniform(kind_key, (num_envs, 1)) >= ends).sum(-1).astype(jnp.int8)
     return Lineup(rival, jax.random.randint(seat_key, (num_envs,), 0, num_players, jnp.int8))
 

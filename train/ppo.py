@@ -172,7 +172,9 @@ def new_learner(cfg: PPO, task: Task, key: chex.PRNGKey) -> Learner:
 def new_games(cfg: PPO, task: Task, learner: Learner, key: chex.PRNGKey) -> Games:
     """The first games."""
     table_key, key = jax.random.split(key)
-    tables = seat_players(task.env, task.mixture, table_key, cfg.envs, **task.deal_data(learner.updates))
+    tables = seat_players(
+        task.env, task.mixture, learner.updates, table_key, cfg.envs, **task.deal_data(learner.updates)
+    )
     return Games(tables=tables, memory=empty_memory(cfg, task, learner, tables) if cfg.replay else (), key=key)
 
 
@@ -216,6 +218,7 @@ def play(cfg: PPO, task: Task, learner: Learner, tables: Tables, key: chex.PRNGK
         task.mixture,
         learner.params,
         learner.pool,
+        learner.updates,
         tables,
         key,
         cfg.steps,

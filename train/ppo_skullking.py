@@ -2,7 +2,7 @@
 
     python train/ppo_skullking.py                                  # about five minutes on two cores
     python train/ppo_skullking.py --run runs/league --total-steps 200000000 --envs 4096 \\
-        --opponents self=0.6 past=0.3 rule:hard=0.1
+        --opponents self=0.6 past=0.3 rule:hard=0.1 --curriculum 1000000 2000000 3000000 4000000 5000000
     python train/ppo_skullking.py --resume runs/league
 
 Rollout, advantages and updates are one compiled program (train/ppo.py); this page says what is learned.
@@ -42,6 +42,8 @@ class Config(runs.RunConfig):
     """who sits at the other seats, as kind=share: self, past, random, rule:hard, ppo:<folder> ..."""
     curriculum: tuple[int, ...] = ()
     """steps from which Harry, Roatan, Rosie, Bendt, Jade use their abilities: five numbers, or none for always"""
+    curriculum_opponents: tuple[str, ...] = ()
+    """who sits at the other seats until the curriculum is over, if not `opponents`"""
     widths: tuple[int, ...] = (256, 256)
     """layers of the encoder"""
     precision: str = "float32"
@@ -57,7 +59,10 @@ class Config(runs.RunConfig):
             raise ValueError(f"config: curriculum must be five numbers of steps or nothing, got {self.curriculum!r}")
         if not self.widths or min(self.widths) < 1:
             raise ValueError(f"config: widths must be at least one number above 0, got {self.widths!r}")
+        if self.curriculum_opponents and not self.curriculum:
+            raise ValueError("config: curriculum_opponents need a curriculum that says until when they play")
         opponents.parse(self.opponents)
+        opponents.parse(self.curriculum_opponents or self.opponents)
 
 
 def make_task(cfg: Config) -> Task:
@@ -72,7 +77,10 @@ def make_task(cfg: Config) -> Task:
 
     auxiliary = Auxiliary(env) if cfg.auxiliary_weight else None
     network = make_network(env, cfg.widths, cfg.precision, auxiliary.heads if auxiliary else ())
-    return Task(env, network, opponents.parse(cfg.opponents), deal_data, auxiliary, ability_priority)
+    mixture = opponents.parse(cfg.opponents)
+    if cfg.curriculum_opponents:
+        mixture = opponents.in_stages(opponents.parse(cfg.curriculum_opponents), mixture, int(first_update.max()))
+    return Task(env, network, mixture, deal_data, auxiliary, ability_priority)
 
 
 def ability_priority(state):

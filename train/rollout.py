@@ -37,12 +37,14 @@ class Decision(NamedTuple):
     notes: Any  # what `note(state, action)` saw before the step
 
 
-def seat_players(env: Env, mixture: Mixture, key: chex.PRNGKey, num_envs: int, **data: Any) -> Tables:
+def seat_players(
+    env: Env, mixture: Mixture, updates: chex.Array, key: chex.PRNGKey, num_envs: int, **data: Any
+) -> Tables:
     """Games with their players, somewhere between first and last move: together they show every stage of a game."""
     deal_key, seat_key, stage_key = jax.random.split(key, 3)
     return Tables(
         states=spread_out(env, vector.reset(env, deal_key, num_envs, **data), stage_key, **data),
-        lineup=opponents.draw(mixture, env.num_players, seat_key, num_envs),
+        lineup=opponents.draw(mixture, env.num_players, updates, seat_key, num_envs),
         returns=jnp.zeros((num_envs, env.num_players), jnp.float32),
     )
 
@@ -69,6 +71,7 @@ def rollout(
     mixture: Mixture,
     params: Any,
     pool: Any,
+    updates: chex.Array,
     tables: Tables,
     key: chex.PRNGKey,
     num_steps: int,
@@ -76,7 +79,8 @@ def rollout(
     priority: Any = None,
     **data: Any,
 ) -> tuple[Tables, Decision]:
-    """`num_steps` decisions in every game, [step, env]. Games that end restart, `data` going to `env.init`."""
+    """`num_steps` decisions in every game, [step, env]. Games that end restart, `data` going to `env.init`, with
+    opponents for this stage of the training (`updates`)."""
     num_envs = tables.returns.shape[0]
     step = vector.make_step(env, num_envs)
 
@@ -112,7 +116,7 @@ def rollout(
             priority=jnp.ones(num_envs) if priority is None else jax.vmap(priority)(states),
             notes=() if note is None else jax.vmap(note)(states, action),
         )
-        fresh = opponents.draw(mixture, env.num_players, seat_key, num_envs)
+        fresh = opponents.draw(mixture, env.num_players, updates, seat_key, num_envs)
         lineup = Lineup(*(jnp.where(played.done, new, old) for new, old in zip(fresh, lineup, strict=True)))
         returns = jax.vmap(pick)(played.done, jnp.zeros_like(returns), returns)
         return Tables(following, lineup, returns), decision
