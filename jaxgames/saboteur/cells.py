@@ -125,8 +125,14 @@ def goals_in(grid: Grid, cells: chex.Array) -> chex.Array:
 
 def unpack(grid: Grid, cells: chex.Array) -> chex.Array:
     """The set as bool[..., cell], ascending cell id."""
-    bits = (jnp.moveaxis(cells, -2, -1)[..., None] >> jnp.arange(WORD, dtype=jnp.uint32)) & 1 == 1
-    return bits.reshape(*cells.shape[:-2], grid.columns, -1)[..., : grid.rows].reshape(*cells.shape[:-2], grid.size)
+    return unpack_together(grid, cells[..., None])[..., 0]
+
+
+def unpack_together(grid: Grid, cells: chex.Array) -> chex.Array:
+    """Sets side by side in the last axis, [..., word, column, n], as bool[..., cell, n]."""
+    rows = [jnp.arange(min(WORD, grid.rows - i * WORD), dtype=jnp.uint32)[:, None] for i in range(grid.words)]
+    bits = [(cells[..., i, :, None, :] >> rows[i]) & 1 == 1 for i in range(grid.words)]
+    return jnp.concatenate(bits, axis=-2).reshape(*cells.shape[:-3], grid.size, cells.shape[-1])
 
 
 def goal_distances(grid: Grid, cells: chex.Array) -> chex.Array:

@@ -27,7 +27,7 @@ from jaxgames.saboteur.cards import (
     STEP_X,
     STEP_Y,
 )
-from jaxgames.saboteur.cells import is_empty, one_cell, only, unpack
+from jaxgames.saboteur.cells import is_empty, one_cell, only, unpack_together
 from jaxgames.saboteur.mine import Ground, fitting_cells, join, lay, remove, survey, turned_goals
 from jaxgames.saboteur.state import FACE_DOWN, State, round_start
 
@@ -98,7 +98,7 @@ def legal_factors(env: "SaboteurEnv", state: State) -> Legal:
 def legal_mask(env: "SaboteurEnv", state: State) -> chex.Array:
     """bool[action], the factors laid out by SB-19."""
     legal = legal_factors(env, state)
-    board = jnp.moveaxis(unpack(env.cells, legal.cells), 1, -1).ravel()
+    board = unpack_together(env.cells, jnp.moveaxis(legal.cells, 1, -1)).ravel()
     if env.variant == "paths":
         return jnp.append(board, legal.skip)
     return jnp.concatenate([board, legal.tools.ravel(), legal.discards])
