@@ -1,6 +1,6 @@
 """Skull King by self-play, from the first bid to an evaluation against the rule-based player.
 
-    python train/ppo_skullking.py                                  # about five minutes on two cores
+    python train/ppo_skullking.py                                  # a few minutes on two cores
     python train/ppo_skullking.py --run runs/league --total-steps 200000000 --envs 4096 \\
         --opponents self=0.6 past=0.3 rule:hard=0.1 --curriculum 1000000 2000000 3000000 4000000 5000000
     python train/ppo_skullking.py --resume runs/league
