@@ -87,6 +87,23 @@ def masked(logits: chex.Array, mask: chex.Array) -> distrax.Categorical:
     return distrax.Categorical(logits=jnp.where(mask, logits, jnp.finfo(logits.dtype).min))
 
 
+def sample(policy: distrax.Categorical, key: chex.PRNGKey) -> chex.Array:
+    """One action a row, int32[...]: from one random number each, where `policy.sample` needs one for every action.
+
+    Probabilities become whole numbers first: sums of floats depend on their order, and a place of width zero could
+    open up between two of them.
+    """
+    widths = (jnp.exp(policy.logits) * 2**24).astype(jnp.int32)
+    ends = jax.lax.associative_scan(jnp.add, widths, axis=-1)
+    point = (jax.random.uniform(key, (*ends.shape[:-1], 1)) * ends[..., -1:]).astype(jnp.int32)
+    return (ends <= point).sum(-1, dtype=jnp.int32)
+
+
+def entropy(policy: distrax.Categorical) -> chex.Array:
+    """float32[...]. `policy.logits` are normalised already; distrax would normalise them again, forward and back."""
+    return -(jnp.exp(policy.logits) * policy.logits).sum(-1)
+
+
 def flat(observation: Any) -> chex.Array:
     """An observation as one float32 vector, whatever the game makes of it."""
     return jnp.concatenate([jnp.ravel(leaf).astype(jnp.float32) for leaf in jax.tree.leaves(observation)])
@@ -104,7 +121,7 @@ def network_agent(env: Env, network: PolicyValue, params: Any, greedy: bool = Fa
     def act(key: chex.PRNGKey, state: Any, player: chex.Array) -> chex.Array:
         logits = network.apply(params, flat(env.observe(state, player))).logits
         policy = masked(logits, env.legal_action_mask(state))
-        return policy.mode() if greedy else policy.sample(seed=key)
+        return policy.mode() if greedy else sample(policy, key)
 
     return act
 

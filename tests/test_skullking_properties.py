@@ -78,7 +78,7 @@ def test_sk_42_worlds_fit_what_the_player_knows(num_players):
         voids_kept = ~(suits & world.voids[:, None, :] & other[:, None, None]).any()
         bids_sound = (world.bids <= jnp.asarray(env.hand_sizes)[state.round]).all()
         bids_kept = (world.bids == state.bids).all() | (state.phase == BIDDING)
-        j_kept = (observe.knowledge(env, world, player).jade == observe.knowledge(env, state, player).jade).all()
+        j_kept = (observe.known_cards(env, world, player).jade == observe.known_cards(env, state, player).jade).all()
         bendt_drew = (state.bendt >= 0) & ((state.phase == ABILITY_BENDT_1) | (state.phase == ABILITY_BENDT_2))
         top_held = (world.top[state.round][:, None] == world.hand[jnp.clip(state.bendt, 0)]).any(-1).all()
         return jnp.stack(
@@ -179,7 +179,7 @@ def test_sk_42_jade_then_bendt():
     actions += [c.DISCARD + 2, c.DISCARD + 3]  # P5 and P6 go
     actions += [c.PLAY]  # the Skull King is played
     states = play(env, dealt, actions)
-    jade = np.flatnonzero(np.asarray(observe.knowledge(env, states[7], jnp.int32(0)).jade))
+    jade = np.flatnonzero(np.asarray(observe.known_cards(env, states[7], jnp.int32(0)).jade))
     assert len(jade) == 74 - 12
     make = jax.jit(jax.vmap(env.determinize, in_axes=(0, None, None)))
     look = jax.jit(jax.vmap(lambda world: env.observe(world, 0, "full")))

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 
 import agents
-from agents.networks import PolicyValue, masked
+from agents.networks import PolicyValue, masked, sample
 from jaxgames import Env
 
 SELF, PAST = "self", "past"
@@ -120,7 +120,7 @@ def past_actions(
     size = jax.tree.leaves(pool)[0].shape[0]
     dealt_out = observation.reshape(-1, size, observation.shape[-1])
     logits = jax.vmap(lambda params, seen: network.apply(params, seen).logits, (0, 1), 1)(pool, dealt_out)
-    return masked(logits.reshape(mask.shape), mask).sample(seed=key)
+    return sample(masked(logits.reshape(mask.shape), mask), key)
 
 
 def make_pool(params: Any, size: int) -> Any:

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from agents.networks import PolicyValue, masked, observation_size
+from agents.networks import PolicyValue, entropy, masked, observation_size
 from jaxgames import Env
 from train import opponents, replay
 from train.advantage import advantage_by_seat
@@ -282,9 +282,12 @@ def shuffle(cfg: PPO, task: Task, batch: Batch, key: chex.PRNGKey) -> tuple[chex
     As many as it makes on average and a little more: the rows of other players that fill the end weigh nothing, and
     own rows that find no room are left out by chance.
     """
-    is_own = batch.decision.is_own
-    count = room(cfg, task)
-    rows = jnp.argsort(jax.random.uniform(key, is_own.shape) + 2.0 * ~is_own)[:count]
+    count, others = room(cfg, task), ~batch.decision.is_own
+    # One sorted word for each row: other players' rows last, then chance, then the number of the row itself.
+    number = jnp.uint32((1 << (others.size - 1).bit_length()) - 1)
+    chance = (jax.random.bits(key, others.shape, jnp.uint32) >> 1) & ~number
+    words = (others.astype(jnp.uint32) << 31) | chance | jnp.arange(others.size, dtype=jnp.uint32)
+    rows = (jnp.sort(words)[:count] & number).astype(jnp.int32)
     rows = rows.reshape(-1, cfg.minibatches).T.ravel()  # the filling is spread over all minibatches
     return rows, jnp.ones(count)
 
@@ -362,8 +365,8 @@ def loss(
     clipped = jnp.clip(ratio, 1 - cfg.clip, 1 + cfg.clip)
     policy_loss = -mean(jnp.minimum(ratio * advantage, clipped * advantage))
     value_loss = 0.5 * mean((out.value - batch.target) ** 2)
-    entropy = mean(policy.entropy())
-    total_loss = policy_loss + cfg.value_weight * value_loss - entropy_weight * entropy
+    spread = mean(entropy(policy))
+    total_loss = policy_loss + cfg.value_weight * value_loss - entropy_weight * spread
     labels = {} if task.auxiliary is None else task.auxiliary.losses(predicted, batch.labels)
     label_losses = {f"{name}_loss": mean(each) for name, each in labels.items()}
     total_loss += cfg.auxiliary_weight * sum(label_losses.values())
@@ -371,7 +374,7 @@ def loss(
         "loss": total_loss,
         "policy_loss": policy_loss,
         "value_loss": value_loss,
-        "entropy": entropy,
+        "entropy": spread,
         "divergence": mean(ratio - 1 - log_ratio),
         "clipped": mean(jnp.abs(ratio - 1) > cfg.clip),
         "ratio_error": jnp.max(jnp.abs(ratio - 1) * (weight > 0)),

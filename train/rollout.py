@@ -6,7 +6,7 @@ import chex
 import jax
 import jax.numpy as jnp
 
-from agents.networks import PolicyValue, flat, masked
+from agents.networks import PolicyValue, flat, masked, sample
 from jaxgames import Env, pick, vector
 from train import opponents
 from train.opponents import Lineup, Mixture
@@ -91,7 +91,8 @@ def rollout(
         observation = jax.vmap(lambda state, player: flat(env.observe(state, player)))(states, seat)
         mask = jax.vmap(env.legal_action_mask)(states)
         out = network.apply(params, observation)
-        own_action, log_prob = masked(out.logits, mask).sample_and_log_prob(seed=act_key)
+        policy = masked(out.logits, mask)
+        own_action = sample(policy, act_key)
         is_own = opponents.is_learner(mixture, lineup, seat)
         seen = (observation, mask)
         theirs = opponents.decide(env, network, mixture, lineup, pool, states, seen, own_action, rival_key)
@@ -108,7 +109,7 @@ def rollout(
             seat=seat,
             is_own=is_own,
             action=action,
-            log_prob=log_prob,
+            log_prob=policy.log_prob(own_action),
             value=out.value,
             reward=played.rewards,
             done=played.done,

@@ -22,7 +22,7 @@ from jaxgames.skullking.cards import (
     NUM_CARDS,
     suit_of,
 )
-from jaxgames.skullking.observe import Known, drew_before_jade, has_discarded, knowledge
+from jaxgames.skullking.observe import Known, drew_before_jade, has_discarded, known_cards
 from jaxgames.skullking.rules import cards_dealt
 from jaxgames.skullking.state import State, lay_out, random_decks
 
@@ -44,7 +44,7 @@ def determinize(env: "SkullKingEnv", key: chex.PRNGKey, state: State, player: ch
     """A state with the same observations and public facts for `player`; all it cannot know is drawn anew."""
     player = jnp.asarray(player, jnp.int32)
     jade_key, place_key, top_key, bid_key, chosen_key, deck_key = jax.random.split(key, 6)
-    known = knowledge(env, state, player)
+    known = known_cards(env, state, player)
 
     owner = place_cards(env, jade_key, place_key, state, player, known)
     hand = hands_of(env, owner, known, player)

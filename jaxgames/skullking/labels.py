@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxgames.skullking.cards import HARRY, NUM_CARDS, ROSIE
-from jaxgames.skullking.observe import knowledge
+from jaxgames.skullking.observe import known_cards
 from jaxgames.skullking.rules import Events
 from jaxgames.skullking.state import State
 
@@ -53,7 +53,7 @@ def bid_class(off: chex.Array, player: chex.Array) -> chex.Array:
 
 def card_locations(env: "SkullKingEnv", state: State, player: chex.Array) -> chex.Array:
     """int8[card]: relative seat that holds it, 0 for stock or another's discards, -1 if located by the player."""
-    known = knowledge(env, state, player)
+    known = known_cards(env, state, player)
     located = known.hand | known.played.any(0) | known.discards | ~jnp.asarray(env.in_deck)
     holds = (state.hand[:, :, None] == jnp.arange(NUM_CARDS)).any(1)  # bool[seat, card]
     relative = (jnp.arange(env.num_players) - player) % env.num_players

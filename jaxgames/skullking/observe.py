@@ -1,11 +1,14 @@
 """What a seat may know, as numbers (section 12): built from that player's knowledge, seats relative to it."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import chex
+import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgames.cards import members, set_of
 from jaxgames.skullking.cards import (
     ABILITY_BENDT_1,
     ABILITY_BENDT_2,
@@ -65,13 +68,19 @@ def _card_code() -> np.ndarray:
 CARD_CODE = _card_code()
 
 
-def _kinds() -> np.ndarray:
-    """bool[kind, card]: the cards without a number, in the order of the observation."""
-    groups = (ESCAPES, PIRATES, (TIGRESS,), (SKULL_KING,), MERMAIDS, (KRAKEN,), (WHALE,), LOOTS)
-    return np.stack([np.isin(np.arange(NUM_CARDS), group) for group in groups])
+WORDS = -(-NUM_CARDS // 32)  # of a set of cards as bits
 
 
-KINDS = _kinds()
+def _sets(groups: Iterable[Iterable[int]]) -> np.ndarray:
+    """uint32[group, word]: groups of cards as sets of bits."""
+    bits = [sum(1 << int(card) for card in group) for group in groups]
+    return np.array([[group >> 32 * word & 0xFFFFFFFF for word in range(WORDS)] for group in bits], np.uint32)
+
+
+SUITS = _sets(range(first, first + 14) for first in range(10, 66, 14))
+# The cards without a number, in the order of the observation.
+KINDS = _sets((ESCAPES, PIRATES, (TIGRESS,), (SKULL_KING,), MERMAIDS, (KRAKEN,), (WHALE,), LOOTS))
+KIND_SIZES = np.bitwise_count(KINDS).sum(-1, dtype=np.float32)
 
 
 class Base(NamedTuple):
@@ -113,10 +122,10 @@ class Full(NamedTuple):
 
 
 class Known(NamedTuple):
-    """The card sets that one seat knows, each bool[card]."""
+    """The sets of cards that one seat knows, as bits: uint32[word]; `known_cards` has them as bool[card]."""
 
     hand: chex.Array
-    played: chex.Array  # bool[seat, card]
+    played: chex.Array  # uint32[seat, word]
     discards: chex.Array  # its own, once both are chosen
     jade: chex.Array  # the stock when it used Jade; empty for everybody else
     unseen: chex.Array  # could be anywhere
@@ -156,13 +165,22 @@ class Around:
 
 def knowledge(env: "SkullKingEnv", state: State, player: chex.Array) -> Known:
     """What `player` can tell about each card, from its own hand, the open cards, its discards and Jade's look."""
-    cards = jnp.arange(NUM_CARDS, dtype=jnp.int8)
-    hand = (state.hand[player][:, None] == cards).any(0)
-    played = (state.played[:, :, None] == cards).any(1)
-    discards = (state.discards[:, None] == cards).any(0) & has_discarded(state) & (state.bendt == player)
-    jade = stock_seen_by_jade(env, state) & (state.jade == player)
-    unseen = jnp.asarray(env.in_deck) & ~(hand | played.any(0) | discards | jade)
-    return Known(hand=hand, played=played, discards=discards, jade=jade, unseen=unseen)
+    hand = set_of(state.hand[player], WORDS)
+    played = set_of(state.played, WORDS)
+    discards = jnp.where(has_discarded(state) & (state.bendt == player), set_of(state.discards, WORDS), 0)
+    jade = jnp.where(state.jade == player, stock_seen_by_jade(env, state), 0)
+    gone = hand | discards | jade | set_of(state.played.ravel(), WORDS)
+    return Known(hand=hand, played=played, discards=discards, jade=jade, unseen=deck_set(env) & ~gone)
+
+
+def known_cards(env: "SkullKingEnv", state: State, player: chex.Array) -> Known:
+    """The same as bool[card], `played` as bool[seat, card]."""
+    return jax.tree.map(lambda sets: members(sets, NUM_CARDS), knowledge(env, state, player))
+
+
+def deck_set(env: "SkullKingEnv") -> chex.Array:
+    """The enabled cards, uint32[word]."""
+    return jnp.asarray(_sets([np.flatnonzero(env.in_deck)])[0])
 
 
 def has_discarded(state: State) -> chex.Array:
@@ -179,14 +197,11 @@ def drew_before_jade(state: State) -> chex.Array:
 
 
 def stock_seen_by_jade(env: "SkullKingEnv", state: State) -> chex.Array:
-    """SK-24: J, the stock when Jade was used, bool[card] (of no meaning before)."""
-    cards = jnp.arange(NUM_CARDS, dtype=jnp.int8)
+    """SK-24: J, the stock when Jade was used, uint32[word] (of no meaning before)."""
     this_round = (jnp.arange(state.dealt.shape[0]) == state.round)[:, None]
     dealt = jnp.where(this_round[..., None], state.dealt, NO_CARD).min(0)
-    in_hands = (dealt.reshape(-1, 1) == cards).any(0)
-    top = jnp.where(this_round, state.top, NO_CARD).min(0)
-    drawn = (top[:, None] == cards).any(0) & drew_before_jade(state)
-    return jnp.asarray(env.in_deck) & ~in_hands & ~drawn
+    drawn = jnp.where(this_round & drew_before_jade(state), state.top, NO_CARD).min(0)
+    return deck_set(env) & ~set_of(jnp.concatenate([dealt.ravel(), drawn]), WORDS)
 
 
 def base_view(env: "SkullKingEnv", state: State, player: chex.Array, known: Known, around: Around) -> Base:
@@ -196,8 +211,8 @@ def base_view(env: "SkullKingEnv", state: State, player: chex.Array, known: Know
     bid, won = state.bids[player], state.won[player]
     shown = bids_shown(state, around)
     cards = table(state)
-    unseen_numbered = known.unseen[10:66].reshape(4, 14)
-    highest = jnp.where(unseen_numbered, jnp.arange(1, 15), 0).max(-1)
+    unseen_suits = known.unseen & jnp.asarray(SUITS)  # [suit, word]
+    highest = highest_number(unseen_suits)
     allied = (state.loot_player == player) | (state.loot_winner == player)
     partner = jnp.where(state.loot_player == player, state.loot_winner, state.loot_player)
     alliances = (allied[:, None] & (partner[:, None] == jnp.arange(env.num_players))).sum(0)
@@ -222,12 +237,23 @@ def base_view(env: "SkullKingEnv", state: State, player: chex.Array, known: Know
         seats=jnp.stack([column.astype(jnp.float32) for column in seats], axis=-1),
         led_suit=lead == jnp.arange(1, 5),
         free=(lead == FREE)[None],
-        unseen_suits=jnp.stack([unseen_numbered.sum(-1), highest], axis=-1) / 14,
-        unseen_kinds=(known.unseen & jnp.asarray(KINDS)).sum(-1) / jnp.asarray(KINDS.sum(-1), jnp.float32),
+        unseen_suits=jnp.stack([size_of(unseen_suits), highest], axis=-1) / 14,
+        unseen_kinds=size_of(known.unseen & jnp.asarray(KINDS)) / jnp.asarray(KIND_SIZES),
         voids=around(state.voids)[1:],
         progress=jnp.stack([value.astype(jnp.float32) for value in progress]),
         hand_worth=(jnp.asarray(BID_TABLE)[hand].sum() / jnp.float32(1000))[None],
     )
+
+
+def size_of(sets: chex.Array) -> chex.Array:
+    """int32[...]: cards in sets of bits, uint32[..., word]."""
+    return jax.lax.population_count(sets).sum(-1, dtype=jnp.int32)
+
+
+def highest_number(suits: chex.Array) -> chex.Array:
+    """int32[suit]: the highest number in each suit's set, uint32[suit, word]; 0 in an empty one."""
+    top_bit = 32 * jnp.arange(1, WORDS + 1) - jax.lax.clz(suits).astype(jnp.int32)  # [suit, word], one past the bit
+    return jnp.where(suits != 0, top_bit - jnp.asarray([10, 24, 38, 52])[:, None], 0).max(-1)
 
 
 def ability_view(env: "SkullKingEnv", state: State, player: chex.Array, around: Around) -> Ability:
@@ -267,7 +293,8 @@ def ability_view(env: "SkullKingEnv", state: State, player: chex.Array, around: 
 
 
 def full_view(env: "SkullKingEnv", state: State, known: Known, around: Around) -> Full:
-    on_table = (table(state)[:, None] == jnp.arange(NUM_CARDS)).any(0)
+    known = jax.tree.map(lambda sets: members(sets, NUM_CARDS), known)
+    on_table = members(set_of(table(state), WORDS), NUM_CARDS)
     located = known.hand | known.played.any(0) | known.discards
     return Full(
         hand_cards=known.hand,

@@ -21,7 +21,7 @@ from jaxgames.skullking.cards import (
     TIGRESS,
     card_name,
 )
-from jaxgames.skullking.observe import has_discarded, knowledge
+from jaxgames.skullking.observe import has_discarded, known_cards
 
 if TYPE_CHECKING:
     from jaxgames.skullking.env import SkullKingEnv
@@ -70,7 +70,7 @@ def secrets(env: "SkullKingEnv", state: "State", player: int | None) -> list[str
     if bool(has_discarded(state)) and player in (None, int(state.bendt)):
         lines.append("  discarded with Bendt: " + " ".join(card_name(int(card)) for card in state.discards))
     if state.jade >= 0 and player in (None, int(state.jade)):
-        seen = np.flatnonzero(np.asarray(knowledge(env, state, int(state.jade)).jade))
+        seen = np.flatnonzero(np.asarray(known_cards(env, state, int(state.jade)).jade))
         lines.append("  Jade saw in the stock: " + " ".join(card_name(int(card)) for card in seen))
     return lines
 
