@@ -119,7 +119,10 @@ def _digests(folder: pathlib.Path) -> dict[str, str]:
 def _orbax():
     import orbax.checkpoint as ocp
 
-    # The first process writes alone: what it is given is whole.
-    alone = ocp.options.MultiprocessingOptions(primary_host=0, active_processes={0}, barrier_sync_key_prefix="alone")
+    # Every process reads, and the first one writes, for itself: what it is given is whole.
+    here = jax.process_index()
+    alone = ocp.options.MultiprocessingOptions(
+        primary_host=here, active_processes={here}, barrier_sync_key_prefix=f"process{here}"
+    )
     handler = ocp.PyTreeCheckpointHandler(multiprocessing_options=alone)
     return ocp.Checkpointer(handler, multiprocessing_options=alone)

@@ -1,6 +1,7 @@
 """The network that plays: one encoder, all heads side by side in one matrix product, cut by the legal mask."""
 
 import math
+import pathlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -12,6 +13,8 @@ import jax.numpy as jnp
 
 from agents import checkpoints
 from jaxgames import Env
+
+WEIGHTS = pathlib.Path(__file__).parent / "weights"  # one checkpoint for each name, parameters only
 
 # Named heads of a game, in the order of its flat actions; actions behind them are forced and need no output.
 HEADS = {"skullking": (("bid", 11), ("card", 13), ("rosie", 6), ("bendt", 13), ("roatan", 3), ("harry", 3))}
@@ -127,8 +130,11 @@ def network_agent(env: Env, network: PolicyValue, params: Any, greedy: bool = Fa
 
 
 def load_network(path: str, env: Env) -> tuple[PolicyValue, Any]:
-    """(network, params) of a run or checkpoint folder, refused unless it is of this game and fits it."""
-    items, manifest = checkpoints.load(checkpoints.latest(path), ("params",), env.id, env.version)
+    """(network, params) of a run or checkpoint folder, or of an agent that comes with this repository under that name;
+    refused unless it is of this game and fits it."""
+    committed = WEIGHTS / path
+    folder = committed if committed.is_dir() else checkpoints.latest(path)
+    items, manifest = checkpoints.load(folder, ("params",), env.id, env.version)
     network = make_network(env, **manifest["network"])
     params = items["params"]
     reads = params["params"]["layers_0"]["kernel"].shape[0]

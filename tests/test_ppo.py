@@ -8,7 +8,7 @@ import pytest
 
 import agents
 import jaxgames
-from agents.networks import make_network, masked, network_agent, observation_size
+from agents.networks import entropy, make_network, masked, network_agent, observation_size, sample
 from tests.support import random_states
 from train import opponents, ppo, replay
 from train.advantage import advantage_by_seat
@@ -16,6 +16,7 @@ from train.auxiliary_skullking import Auxiliary
 from train.evaluate import with_abilities
 from train.ppo_skullking import Config, ability_priority, make_task
 from train.rollout import Decision
+from train.settings import PPO
 
 ENV = jaxgames.make("skullking", num_players=3, hand_sizes=(1, 2))  # short games: every rollout crosses endings
 MIXED = opponents.parse(("self=0.4", "past=0.2", "rule:hard=0.2", "random=0.2"))
@@ -29,7 +30,7 @@ def task():
     return ppo.Task(ENV, network, MIXED, auxiliary=auxiliary, priority=ability_priority)
 
 
-FULL = ppo.PPO(
+FULL = PPO(
     total_steps=1024,
     envs=16,
     steps=32,
@@ -235,13 +236,29 @@ def test_masked_actions_are_never_drawn_and_an_empty_row_stays_finite():
     logits = jnp.array([[0.0, 9.0, 1.0], [1.0, 2.0, 3.0]])
     mask = jnp.array([[True, False, True], [False, False, False]])
     policy = masked(logits, mask)
-    drawn = policy.sample(seed=jax.random.key(0), sample_shape=(200,))
+    drawn = jax.vmap(lambda key: sample(policy, key))(jax.random.split(jax.random.key(0), 200))
     assert not (drawn[:, 0] == 1).any()
-    assert np.isfinite(policy.entropy()).all()
+    assert np.isfinite(entropy(policy)).all()
+    np.testing.assert_allclose(entropy(policy), policy.entropy(), rtol=1e-6)
     assert np.isfinite(policy.log_prob(jnp.array([0, 0]))).all()
-    slope = jax.grad(lambda x: masked(x, mask).entropy().sum())(logits)
+    slope = jax.grad(lambda x: entropy(masked(x, mask)).sum())(logits)
     assert np.isfinite(slope).all()
     assert slope[0, 1] == 0
+
+
+def test_actions_are_drawn_as_often_as_the_policy_says():
+    """Steep and flat policies over 50 actions: z of every count, and no illegal one among the unlikely."""
+    logits = jax.random.normal(jax.random.key(0), (4, 50)) * jnp.array([[0.1], [1.0], [3.0], [30.0]])
+    mask = jax.random.bernoulli(jax.random.key(1), 0.6, (4, 50)).at[:, 7].set(True)
+    policy = masked(logits, mask)
+    draws = 20_000
+    many = masked(jnp.repeat(logits, draws, 0), jnp.repeat(mask, draws, 0))
+    drawn = np.asarray(sample(many, jax.random.key(2))).reshape(4, draws)
+    for row, probability, legal in zip(drawn, np.asarray(policy.probs, np.float64), np.asarray(mask), strict=True):
+        counts = np.bincount(row, minlength=50)
+        assert counts[~legal].sum() == 0
+        spread = np.sqrt(draws * probability * (1 - probability)) + 1
+        assert (np.abs(counts - draws * probability) < 5 * spread).all()
 
 
 def test_the_network_agent_plays_legally_and_does_not_peek(task, judged):

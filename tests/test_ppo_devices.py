@@ -13,10 +13,11 @@ import pytest
 import jaxgames
 from agents.networks import make_network
 from train import devices, ppo
+from train.settings import PPO
 
 ROOT = pathlib.Path(__file__).parent.parent
 ENV = jaxgames.make("skullking", num_players=2, hand_sizes=(1, 1))
-CFG = ppo.PPO(total_steps=2 * 32 * 8, envs=32, steps=8, minibatches=2, epochs=1, pool=2)
+CFG = PPO(total_steps=2 * 32 * 8, envs=32, steps=8, minibatches=2, epochs=1, pool=2)
 
 
 def make_task():
@@ -92,6 +93,7 @@ def test_importing_agents_and_train_touches_no_device():
         (
             "advantage",
             "auxiliary_skullking",
+            "compare",
             "devices",
             "evaluate",
             "matches",
@@ -101,6 +103,7 @@ def test_importing_agents_and_train_touches_no_device():
             "replay",
             "rollout",
             "runs",
+            "settings",
         ),
     )
     modules = [f"agents.{name}" for name in names[0]] + [f"train.{name}" for name in names[1]]

@@ -2,8 +2,13 @@
 
 import csv
 import json
+import os
+import pathlib
 import shutil
 import signal
+import socket
+import subprocess
+import sys
 
 import jax
 import numpy as np
@@ -13,8 +18,9 @@ import agents
 import jaxgames
 from agents import checkpoints
 from agents.checkpoints import CheckpointError
-from train import ppo_skullking, runs
+from train import compare, devices, evaluate, ppo_skullking, runs
 
+ROOT = pathlib.Path(__file__).parent.parent
 SETTINGS = {
     "total_steps": 4 * 8 * 16,
     "envs": 8,
@@ -119,12 +125,92 @@ def test_a_killed_run_loses_one_interval_at_most(finished, copy, quick_match):
     assert log(copy) == log(finished)
 
 
+KILLED = """
+import os, signal, sys
+from agents import checkpoints
+from tests import test_ppo_runs
+
+def rename(partial, folder):  # everything is written, nothing is in place yet
+    if folder.name == "4":
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.replace(partial, folder)
+
+checkpoints.os = type("os", (), {**vars(os), "rename": staticmethod(rename)})
+test_ppo_runs.runs.make_match = lambda *args: lambda *args: test_ppo_runs.FOUND
+test_ppo_runs.drive(run=sys.argv[1], **test_ppo_runs.SETTINGS)
+"""
+
+
+def test_kill_9_while_a_checkpoint_is_written_loses_only_what_came_after_the_last(finished, tmp_path, quick_match):
+    folder = tmp_path / "killed"
+    cache = jax.config.jax_compilation_cache_dir
+    environment = os.environ | {"JAX_COMPILATION_CACHE_DIR": cache}
+    child = subprocess.run([sys.executable, "-c", KILLED, str(folder)], cwd=ROOT, env=environment)
+    assert child.returncode == -signal.SIGKILL
+    assert sorted(path.name for path in (folder / "checkpoints").iterdir()) == [".4.partial", "2"]
+    assert drive(resume=str(folder)) == 0
+    jax.tree.map(np.testing.assert_array_equal, arrays(folder), arrays(finished))
+    assert log(folder) == log(finished)
+
+
+def train_in_two_processes(*arguments):
+    """What each said; both must end well."""
+    with socket.socket() as taken:
+        taken.bind(("localhost", 0))
+        address = f"localhost:{taken.getsockname()[1]}"
+    shared = [sys.executable, "train/ppo_skullking.py", *arguments, "--coordinator", address, "--processes", "2"]
+    started = [
+        subprocess.Popen(
+            [*shared, "--process", str(i)],
+            cwd=ROOT,
+            env=os.environ
+            | {"PYTHONPATH": str(ROOT), "JAX_COMPILATION_CACHE_DIR": jax.config.jax_compilation_cache_dir},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for i in range(2)
+    ]
+    said = [process.communicate()[0] for process in started]
+    assert [process.returncode for process in started] == [0, 0], said
+    return said
+
+
+def test_two_processes_share_a_run_that_resumes_bit_for_bit(tmp_path):
+    folder, small = tmp_path / "shared", {"total_steps": 2 * 8 * 16, "checkpoint_every": 1}
+    numbers = SETTINGS | small | {"evaluation_deals": 2, "final_deals": 2}
+    flags = [f"--{name}={value}" for name, value in numbers.items() if not isinstance(value, tuple)]
+    flags += ["--hand-sizes", "1", "2", "--widths", "16", "--rivals", "random"]
+    said = train_in_two_processes("--run", str(folder), *flags)
+    assert ["Curve" in each for each in said] == [True, False]
+    whole = arrays(folder), log(folder)
+    assert [row["update"] for row in whole[1]] == ["1", "2"]
+    shutil.rmtree(folder / "checkpoints" / "2")
+    train_in_two_processes("--resume", str(folder))
+    jax.tree.map(np.testing.assert_array_equal, arrays(folder), whole[0])
+    assert log(folder) == whole[1]
+
+
 def test_a_checkpoint_is_an_agent(finished):
     env = jaxgames.make("skullking", num_players=2, hand_sizes=(1, 2))
     for spec in (f"ppo:{finished}", f"ppo:{finished}/checkpoints/2,greedy"):
         state = jax.jit(env.init)(jax.random.key(0))
         action = jax.jit(agents.make(spec, env))(jax.random.key(1), state, state.current_player)
         assert env.is_legal(state, action)
+
+
+def test_a_run_starts_from_the_parameters_of_another(finished, tmp_path):
+    def begin(**changes):
+        cfg = ppo_skullking.Config(run=str(tmp_path / "new"), start_from=str(finished), shards=1, **SETTINGS | changes)
+        task = ppo_skullking.make_task(cfg)
+        return runs.restored_or_new(cfg, task, runs.Run(cfg, task), devices.make_mesh(1))
+
+    learner, params = begin().learner, arrays(finished)["params"]
+    jax.tree.map(np.testing.assert_array_equal, jax.device_get(learner.params), params)
+    assert jax.tree.leaves(learner.pool)[0].shape[0] == SETTINGS["pool"]
+    assert int(learner.updates) == 0
+    with pytest.raises(ValueError, match="other widths or heads"):
+        begin(widths=(8,))
 
 
 def test_a_truncated_checkpoint_is_refused_and_left_alone(copy, capsys, monkeypatch):
@@ -207,3 +293,38 @@ def test_pack_refuses_other_shapes():
         checkpoints.unpack(packed, {"a": np.zeros(4, np.int8), "key": jax.random.key(0)})
     with pytest.raises(CheckpointError, match="other parts"):
         checkpoints.unpack(packed, {"a": np.zeros(3, np.int8)})
+
+
+def call(monkeypatch, main, *arguments):
+    """Exit code of a script's `main` with these arguments."""
+    monkeypatch.setattr("sys.argv", ["script", *map(str, arguments)])
+    try:
+        return main() or 0
+    except SystemExit as stop:
+        return stop.code
+
+
+def test_runs_are_compared_in_one_picture_and_one_table(finished, tmp_path, monkeypatch, capsys):
+    assert call(monkeypatch, compare.main, finished, finished, "--out", tmp_path / "both") == 0
+    head, _, *rows = capsys.readouterr().out.splitlines()
+    assert head.startswith("| run, one against three `random` | wins_percent | score |")
+    assert [row.split("|")[1:3] for row in rows] == [[" whole ", " 25.0 ± 1.0 "]] * 2
+    assert (tmp_path / "both.png").read_bytes()[:4] == b"\x89PNG"
+    assert call(monkeypatch, compare.main, tmp_path) == 2
+    assert "not run folders" in capsys.readouterr().err
+
+
+def test_agents_of_any_game_are_evaluated_from_the_command_line(tmp_path, monkeypatch, capsys):
+    table = ("rule", "--against", "random", "--game", "magictrick", "--deals", 3, "--out", tmp_path / "table.md")
+    assert call(monkeypatch, evaluate.main, *table) == 0
+    said = capsys.readouterr().out
+    assert said == (tmp_path / "table.md").read_text()
+    assert said.splitlines()[0] == "| one `rule` against | wins_percent | score | others_score |"
+    for wrong, message in [
+        (("wizard",), "unknown agent 'wizard'"),
+        (("rule", "--deals", 1), "deals must be at least 2"),
+        (("rule", "--num-players", 9), "num_players"),
+        (("ppo:nowhere",), "nowhere"),
+    ]:
+        assert call(monkeypatch, evaluate.main, *wrong) == 2, wrong
+        assert message in " ".join(capsys.readouterr().err.split())

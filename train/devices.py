@@ -15,7 +15,8 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 from train import ppo
-from train.ppo import PPO, Games, Task, Training
+from train.ppo import Games, Task, Training
+from train.settings import PPO
 
 
 def make_mesh(shards: int, devices: Any = None) -> Mesh:

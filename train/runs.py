@@ -23,10 +23,11 @@ import numpy as np
 import agents
 from agents import checkpoints
 from agents.checkpoints import CheckpointError
-from agents.networks import network_agent
-from train import devices
+from agents.networks import load_network, network_agent
+from train import devices, opponents
 from train.evaluate import Figures, cell, make_match, table
-from train.ppo import PPO, Task, Training
+from train.ppo import Task, Training
+from train.settings import PPO
 
 PLACE = ("run", "resume", "coordinator", "processes", "process")  # where a run is, not what it computes
 BAD_INPUT, INTERRUPTED, DIVERGED = 2, 130, 1
@@ -43,6 +44,8 @@ class RunConfig(PPO):
     """folder to write, which must not exist; without it one is named after game and time"""
     resume: str = ""
     """continue this run folder from its newest checkpoint, with its own settings"""
+    start_from: str = ""
+    """begin with the parameters of this run, checkpoint or named agent instead of new ones"""
     report_every: int = 1
     """updates in one compiled call, between two lines of the log"""
     checkpoint_every: int = 20
@@ -139,7 +142,8 @@ class Run:
             rows = [{name: float(value) for name, value in row.items() if value} for row in csv.DictReader(file)]
         whole = [row | {name: int(row[name]) for name in ("update", "steps")} for row in rows]
         self.rows = [row for row in whole if row["update"] <= manifest["update"]]
-        self.write_log()
+        if jax.process_index() == 0:
+            self.write_log()
         return items["training"]
 
     def checkpoint(self, training: Training, mesh: Any) -> pathlib.Path:
@@ -280,10 +284,19 @@ def restored_or_new(cfg: RunConfig, task: Task, run: Run, mesh: Any) -> Training
     """The training where the run stopped, or at its beginning, spread over the mesh."""
     key, place = jax.random.key(cfg.seed), devices.placement(mesh)
     first = functools.partial(devices.start, cfg, task, cfg.shards)
-    if not cfg.resume:
-        return jax.jit(first, out_shardings=place)(key)
     like = jax.eval_shape(first, key)
-    return jax.jit(lambda packed: checkpoints.unpack(packed, like), out_shardings=place)(run.restore())
+    if cfg.resume:
+        return jax.jit(lambda packed: checkpoints.unpack(packed, like), out_shardings=place)(run.restore())
+    training = jax.jit(first, out_shardings=place)(key)
+    if not cfg.start_from:
+        return training
+    params = load_network(cfg.start_from, task.env)[1]
+    if jax.tree.map(np.shape, params) != jax.tree.map(np.shape, like.learner.params):
+        raise ValueError(
+            f"config: start_from = {cfg.start_from} is a network of another shape than widths and heads say"
+        )
+    learner = training.learner._replace(params=params, pool=opponents.make_pool(params, cfg.pool))
+    return training._replace(learner=jax.device_put(learner, place.learner))
 
 
 def as_rows(measured: dict[str, np.ndarray], done: int, cfg: RunConfig) -> list[dict[str, float]]:
