@@ -8,6 +8,7 @@ jaxgames inspect schafkopf --steps 3
 import argparse
 import ast
 import json
+import os
 import random
 import sys
 from collections.abc import Sequence
@@ -22,6 +23,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     try:
         args.run(args)
+        sys.stdout.flush()
+    except BrokenPipeError:  # `| head` has read enough; Python must not try to flush the rest at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except ValueError as error:
         parser.exit(2, f"jaxgames: {error}\n")
     except EOFError:

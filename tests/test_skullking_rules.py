@@ -808,10 +808,12 @@ def test_sk_73_ability_policies():
 
 
 def test_every_rule_is_cited():
-    """The rules that no test here names are those of the trainer: its replay and its network."""
-    of_the_trainer = {f"SK-{number}" for number in (61, 63)}
-    cited = set().union(*(cited_rules(path) for path in (ROOT / "tests").glob("test_skullking_*.py")))
-    assert rule_numbers("skullking") - cited == of_the_trainer
+    """Every numbered rule has a test; those of the trainer (SK-60 to SK-63) in test_ppo.py."""
+    paths = [*(ROOT / "tests").glob("test_skullking_*.py"), ROOT / "tests" / "test_ppo.py"]
+    cited = set().union(*map(cited_rules, paths))
+    # This file names the trainer's rules too, so those are asked of their own tests.
+    assert {f"SK-{number}" for number in range(60, 64)} <= cited_rules(paths[-1])
+    assert rule_numbers("skullking") <= cited
 
 
 def test_deal_helper_deals_what_it_says():
