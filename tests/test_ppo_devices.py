@@ -100,6 +100,7 @@ def test_importing_agents_and_train_touches_no_device():
             "opponents",
             "ppo",
             "ppo_skullking",
+            "publish",
             "replay",
             "rollout",
             "runs",

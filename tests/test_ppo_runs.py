@@ -16,9 +16,9 @@ import pytest
 
 import agents
 import jaxgames
-from agents import checkpoints
+from agents import checkpoints, networks
 from agents.checkpoints import CheckpointError
-from train import compare, devices, evaluate, ppo_skullking, runs
+from train import compare, devices, evaluate, ppo_skullking, publish, runs
 
 ROOT = pathlib.Path(__file__).parent.parent
 SETTINGS = {
@@ -127,7 +127,7 @@ def test_a_killed_run_loses_one_interval_at_most(finished, copy, quick_match):
 
 KILLED = """
 import os, signal, sys
-from agents import checkpoints
+from agents import checkpoints, networks
 from tests import test_ppo_runs
 
 def rename(partial, folder):  # everything is written, nothing is in place yet
@@ -211,6 +211,18 @@ def test_a_run_starts_from_the_parameters_of_another(finished, tmp_path):
     assert int(learner.updates) == 0
     with pytest.raises(ValueError, match="other widths or heads"):
         begin(widths=(8,))
+
+
+def test_a_published_network_is_an_agent_by_name(finished, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(networks, "WEIGHTS", tmp_path)
+    monkeypatch.setattr(publish, "WEIGHTS", tmp_path)
+    assert call(monkeypatch, publish.main, finished, "small") == 0
+    env = jaxgames.make("skullking", num_players=2, hand_sizes=(1, 2))
+    by_name, by_run = networks.load_network("small", env), networks.load_network(str(finished), env)
+    jax.tree.map(np.testing.assert_array_equal, by_name[1], by_run[1])
+    assert by_name[0] == by_run[0]
+    assert call(monkeypatch, publish.main, finished, "small") == 2
+    assert "is not overwritten" in capsys.readouterr().err
 
 
 def test_a_truncated_checkpoint_is_refused_and_left_alone(copy, capsys, monkeypatch):
