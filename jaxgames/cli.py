@@ -236,9 +236,8 @@ class _Game:
         return [] if state.done else self._mask(state).nonzero()[0].tolist()
 
     def names(self, state: Any, legal: list[int]) -> list[str]:
-        """The legal actions in words, where the game has words for them."""
-        name = getattr(self.env, "action_name", lambda state, action: "")
-        return [name(state, action) for action in legal]
+        """The legal actions in words."""
+        return [self.env.action_name(state, action) for action in legal]
 
     def scores(self, state: Any) -> list[float]:
         return self._get(self.env.scores(state)).tolist()

@@ -116,6 +116,10 @@ class Env(abc.ABC):
     def render(self, state: Any, player: int | None = None) -> str:
         """The position as text: everything, or only what `player` may know. Host side."""
 
+    @abc.abstractmethod
+    def action_name(self, state: Any, action: int) -> str:
+        """An action of the player to move in words. Host side."""
+
     # -- what a game provides ------------------------------------------------------------------------------------
 
     @property

@@ -186,3 +186,10 @@ def test_render_shows_text_for_everyone_and_for_one_seat(env):
     state = jitted(env)[0](jax.random.key(1))
     assert len(env.render(state)) > 20
     assert len(env.render(state, player=0)) > 20
+
+
+def test_every_legal_action_has_a_name(env):
+    init, _, mask = jitted(env)
+    state = init(jax.random.key(2))
+    names = [env.action_name(state, int(action)) for action in np.flatnonzero(np.asarray(mask(state)))[:20]]
+    assert all(isinstance(name, str) and name for name in names)

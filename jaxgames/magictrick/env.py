@@ -11,7 +11,7 @@ from jaxgames.cards import shuffles
 from jaxgames.env import Env
 from jaxgames.magictrick import belief as beliefs
 from jaxgames.magictrick import determinize, observe, render, rewards, rules
-from jaxgames.magictrick.cards import NUM_ACTIONS, NUM_CARDS, NUM_SEATS, NUM_TRICKS
+from jaxgames.magictrick.cards import NUM_ACTIONS, NUM_CARDS, NUM_SEATS, NUM_TRICKS, action_name
 from jaxgames.magictrick.state import State, first_state
 from jaxgames.options import (
     check_bool,
@@ -107,6 +107,9 @@ class MagicTrickEnv(Env):
     def render(self, state: State, player: int | None = None) -> str:
         """The position as text; for a player with hidden values covered, the own ones too."""
         return render.render(state, open_values=player is None)
+
+    def action_name(self, state: State, action: int) -> str:
+        return action_name(action)
 
     def observe(self, state: State, player: chex.Numeric, version: str | None = None) -> chex.Array:
         """What `player` is shown, by default in the version of the option `observation` (section 7)."""

@@ -165,6 +165,9 @@ class SaboteurEnv(Env):
     def render(self, state: State, player: int | None = None) -> str:
         return text.render(self, state, player)
 
+    def action_name(self, state: State, action: int) -> str:
+        return text.action_name(self, state, action)
+
     def observation_layout(self, version: str | None = None) -> dict[str, slice]:
         """Where each part of an observation sits in the flat vector."""
         shapes = jax.eval_shape(lambda: views.view(self, self.init(jax.random.key(0)), jnp.int32(0)))

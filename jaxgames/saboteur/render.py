@@ -20,7 +20,7 @@ from jaxgames.saboteur.cards import (
 from jaxgames.saboteur.cells import unpack
 from jaxgames.saboteur.mine import face_up_cells, turned_goals
 from jaxgames.saboteur.observe import known_goals
-from jaxgames.saboteur.rules import held
+from jaxgames.saboteur.rules import decode, held
 from jaxgames.saboteur.state import MINERS, UNDECIDED, State
 
 if TYPE_CHECKING:
@@ -95,10 +95,26 @@ def _seat(env, state, seat, player):
     return f"seat {seat}: {role}, {int(state.nuggets[seat])} nuggets{tools}: {cards}"
 
 
-def card_name(kind: int) -> str:
+def action_name(env: "SaboteurEnv", state: State, action: int) -> str:
+    """An action in words, as its player would say it; cells as (x, y)."""
+    move = decode(env, jnp.int32(action))
+    if bool(move.skips):
+        return "skip"
+    actor = int(state.current_player)
+    kind = int(held(state, jnp.int32(actor))[int(move.slot)])
+    card = card_name(kind, int(move.orientation)) if kind >= 0 else "nothing"
+    if bool(move.discards):
+        return f"discard {card}"
+    if bool(move.on_tool):
+        return f"{card} on the {TOOL_NAMES[int(move.tool)]} of seat {(actor + int(move.target)) % env.num_players}"
+    column, row = divmod(int(move.cell), env.cells.rows)
+    return f"{card} at ({column + env.cells.xmin}, {row + env.cells.ymin})"
+
+
+def card_name(kind: int, orientation: int = 0) -> str:
     """A card type in a word: a path card as its picture, an action card by what it does."""
     if kind < NUM_PATHS:
-        return _mark(OPEN[kind, 0], kind < NUM_CONNECTED)
+        return _mark(OPEN[kind, orientation], kind < NUM_CONNECTED)
     if kind in (MAP, ROCKFALL):
         return "map" if kind == MAP else "rockfall"
     verb, tools = ("break", BREAKS[kind]) if BREAKS[kind].any() else ("mend", MENDS[kind])

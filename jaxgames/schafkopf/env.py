@@ -99,6 +99,9 @@ class SchafkopfEnv(Env):
     def render(self, state: State, player: int | None = None) -> str:
         return render.render(state, player)
 
+    def action_name(self, state: State, action: int) -> str:
+        return render.action_name(state, action)
+
     def _legal(self, state: State) -> chex.Array:
         return rules.legal_actions(state, loose=self.called_ace_discard == "loose")
 

@@ -2,7 +2,19 @@
 
 import numpy as np
 
-from jaxgames.schafkopf.cards import CONTRACT_NAMES, NAMES, NO_SEAT, NUM_CARDS, NUM_SEATS, NUM_TRUMPS, TOP_TRUMPS
+from jaxgames.schafkopf.cards import (
+    CONTRACT_NAMES,
+    DOUBLE,
+    FIRST_CARD,
+    NAMES,
+    NO_DOUBLE,
+    NO_SEAT,
+    NUM_CARDS,
+    NUM_SEATS,
+    NUM_TRUMPS,
+    PASS,
+    TOP_TRUMPS,
+)
 from jaxgames.schafkopf.state import BIDDING, CONTRA, FIRST_TRICK, RETOUR, State
 
 STAGE_NAMES = {BIDDING: "bidding", CONTRA: "contra", RETOUR: "retour"}
@@ -22,6 +34,16 @@ def render(state: State, player: int | None = None) -> str:
     if bool(state.done):
         lines.append("over, paid " + " ".join(f"{amount:+.0f}" for amount in np.asarray(state.rewards)))
     return "\n".join(lines)
+
+
+def action_name(state: State, action: int) -> str:
+    """An action in words, as its player would say it."""
+    if action >= FIRST_CARD:
+        return f"play {NAMES[action - FIRST_CARD]}"
+    if action in (DOUBLE, NO_DOUBLE):
+        doubling = STAGE_NAMES.get(int(state.stage), "double")
+        return doubling if action == DOUBLE else f"no {doubling}"
+    return "pass" if action == PASS else f"bid {CONTRACT_NAMES[action]}"
 
 
 def _contract(state: State) -> str:

@@ -1,0 +1,140 @@
+"""A game as a Python game of OpenSpiel: one chance move picks the deal, then players move."""
+
+import dataclasses
+import json
+from typing import Any, ClassVar
+
+import numpy as np
+import pyspiel
+
+import jaxgames
+from jaxgames.adapters.host import host
+from jaxgames.env import Env
+
+# The games bound their payments by their rules, not by a number; OpenSpiel wants one.
+BOUND = 1e6
+
+
+def load(env: Env, deals: int = 1000) -> pyspiel.Game:
+    """The game in OpenSpiel: the chance move at the root picks one of `deals` deals, with equal probability.
+
+    Everything random in a game is fixed by its deal, so nothing else is chance. Its name and parameters are a game
+    string that `pyspiel.load_game` understands once this module is imported.
+    """
+    if deals < 1:
+        raise ValueError(f"open_spiel: deals must be at least 1, got {deals!r}")
+    options = json.dumps(dataclasses.asdict(env), separators=(";", ":"))  # a comma would end the parameter
+    return pyspiel.load_game(f"jaxgames_{env.id}", {"options": options, "deals": deals})
+
+
+def game_type(name: str) -> pyspiel.GameType:
+    """What OpenSpiel asks of every game."""
+    return pyspiel.GameType(
+        short_name=f"jaxgames_{name}",
+        long_name=f"{name} of jaxgames",
+        dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
+        chance_mode=pyspiel.GameType.ChanceMode.EXPLICIT_STOCHASTIC,
+        information=pyspiel.GameType.Information.IMPERFECT_INFORMATION,
+        utility=pyspiel.GameType.Utility.GENERAL_SUM,
+        reward_model=pyspiel.GameType.RewardModel.REWARDS,
+        max_num_players=10,
+        min_num_players=1,
+        provides_information_state_string=False,
+        provides_information_state_tensor=False,
+        provides_observation_string=True,
+        provides_observation_tensor=True,
+        provides_factored_observation_string=False,
+        parameter_specification={"options": "{}", "deals": 1000},
+    )
+
+
+class CardGame(pyspiel.Game):
+    """See `load`. `options` is JSON with semicolons for commas."""
+
+    name: ClassVar[str]
+
+    def __init__(self, params: dict[str, Any] | None = None):
+        given: dict[str, Any] = {"options": "{}", "deals": 1000} | (params or {})
+        env = jaxgames.make(self.name, **json.loads(given["options"].replace(";", ",")))
+        self.host, self.deals = host(env), int(given["deals"])
+        about = pyspiel.GameInfo(
+            num_distinct_actions=env.num_actions,
+            max_chance_outcomes=self.deals,
+            num_players=env.num_players,
+            min_utility=-BOUND,
+            max_utility=BOUND,
+            utility_sum=None,
+            max_game_length=env.max_steps,
+        )
+        super().__init__(game_type(self.name), about, given)
+
+    def new_initial_state(self) -> "CardState":
+        return CardState(self)
+
+    def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> "Observer":
+        return Observer(self)
+
+
+for _name in jaxgames.games():
+    pyspiel.register_game(game_type(_name), type(f"CardGame_{_name}", (CardGame,), {"name": _name}))
+
+
+class CardState(pyspiel.State):
+    """A position; `game_state` is the state of this library, None before the deal."""
+
+    def __init__(self, game: CardGame):
+        super().__init__(game)
+        self.host, self.deals, self.game_state = game.host, game.deals, None
+        self._returns = np.zeros(game.num_players())
+
+    def current_player(self) -> int:
+        if self.game_state is None:
+            return pyspiel.PlayerId.CHANCE
+        return pyspiel.PlayerId.TERMINAL if self.is_terminal() else int(self.game_state.current_player)
+
+    def chance_outcomes(self) -> list[tuple[int, float]]:
+        return [(deal, 1 / self.deals) for deal in range(self.deals)]
+
+    def _legal_actions(self, player: int) -> list[int]:
+        return np.flatnonzero(self.host.mask(self.game_state)).tolist()
+
+    def _apply_action(self, action: int) -> None:
+        if self.game_state is None:
+            self.game_state = self.host.init(action)
+            return
+        self.game_state = self.host.step(self.game_state, action)
+        self._returns = self._returns + np.asarray(self.game_state.rewards)
+
+    def _action_to_string(self, player: int, action: int) -> str:
+        if player == pyspiel.PlayerId.CHANCE:
+            return f"deal {action}"
+        return self.host.env.action_name(self.game_state, action)
+
+    def is_terminal(self) -> bool:
+        return self.game_state is not None and bool(self.game_state.done)
+
+    def rewards(self) -> list[float]:
+        return [0.0] * self.host.env.num_players if self.game_state is None else self.game_state.rewards.tolist()
+
+    def returns(self) -> list[float]:
+        return self._returns.tolist()
+
+    def __str__(self) -> str:
+        return "before the deal" if self.game_state is None else self.host.env.render(self.game_state)
+
+
+class Observer:
+    """What a player may know, as OpenSpiel asks for it."""
+
+    def __init__(self, game: CardGame):
+        self.host = game.host
+        self.tensor = np.zeros(game.host.observation_size, np.float32)
+        self.dict = {"observation": self.tensor}
+
+    def set_from(self, state: CardState, player: int) -> None:
+        self.tensor[:] = 0.0
+        if state.game_state is not None:
+            self.tensor[:] = self.host.observe(state.game_state, player)
+
+    def string_from(self, state: CardState, player: int) -> str:
+        return "before the deal" if state.game_state is None else self.host.env.render(state.game_state, player)
