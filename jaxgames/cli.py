@@ -1,16 +1,21 @@
-"""The `jaxgames` command: play a game at the terminal, simulate random play, inspect states and observations.
+"""The `jaxgames` command: play a game at the terminal, simulate random play, inspect states and observations, replay
+a record, measure speed.
 
 jaxgames play skyjo --players 2 --seed 7
 jaxgames simulate skullking --players 4 --games 5
 jaxgames inspect schafkopf --steps 3
+jaxgames replay tests/data/skullking.jsonl.gz --number 2
+jaxgames bench saboteur --batch 1024
 """
 
 import argparse
 import ast
+import gzip
 import json
 import os
 import random
 import sys
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -37,16 +42,22 @@ def build_parser() -> argparse.ArgumentParser:
     """One parser a command and game, so that --help shows what applies."""
     parser = argparse.ArgumentParser(prog="jaxgames", description="Card games at the terminal.")
     parser.add_argument("--version", action="version", version=f"jaxgames {jaxgames.__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="{play,simulate,inspect}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="{play,simulate,inspect,replay,bench}")
     for command, text in (
         ("play", "play all seats yourself"),
         ("simulate", "uniform random play, results as JSON"),
         ("inspect", "a state and its observations before and after some steps, as JSON"),
+        ("bench", "speed of batched random play, as JSON"),
     ):
         games = commands.add_parser(command, help=text).add_subparsers(dest="game", required=True, metavar="game")
         for game in jaxgames.games():
             one = games.add_parser(game, help=f"{command} {game}")
             _add_flags(one, command, game)
+    record = commands.add_parser("replay", help="a recorded game, move by move")
+    record.add_argument("file", help="JSON lines, also gzipped: game, config, deal, steps [[seat, legal, action], ...]")
+    record.add_argument("--number", type=int, default=0, help="which record of the file (default 0)")
+    record.add_argument("--positions", action="store_true", help="show the position before every move")
+    record.set_defaults(run=replay)
     return parser
 
 
@@ -56,7 +67,10 @@ def _add_flags(parser: argparse.ArgumentParser, command: str, game: str) -> None
         parser.add_argument("--games", type=int, default=5, help="with seeds seed, seed + 1, ... (default 5)")
     if command == "inspect":
         parser.add_argument("--steps", type=int, default=3, help="steps between the two dumps (default 3)")
-    if game != "skyjo":
+    if command == "bench":
+        parser.add_argument("--batch", type=int, default=4096, help="games at a time (default 4096)")
+        parser.add_argument("--steps", type=int, default=256, help="steps of every game that are timed (default 256)")
+    if game != "skyjo" or command == "bench":
         parser.add_argument("--players", type=int, help="number of players")
         parser.add_argument(
             "--option",
@@ -65,7 +79,7 @@ def _add_flags(parser: argparse.ArgumentParser, command: str, game: str) -> None
             metavar="NAME=VALUE",
             help="an option of the rules page; repeatable",
         )
-        parser.set_defaults(run={"play": play, "simulate": simulate, "inspect": inspect}[command])
+        parser.set_defaults(run={"play": play, "simulate": simulate, "inspect": inspect, "bench": bench}[command])
         return
     parser.add_argument("--players", type=int, default=2, help="2 to 8 (default 2)")
     parser.add_argument("--history-k", type=int, default=16, help="records of public history kept (default 16)")
@@ -165,7 +179,7 @@ def inspect_skyjo(args: argparse.Namespace) -> None:
 
 
 def play(args: argparse.Namespace) -> None:
-    game = _Game(args)
+    game = _Game(_make_env(args))
     state = game.first(args.seed)
     while legal := game.legal(state):
         player = int(state.current_player)
@@ -179,7 +193,7 @@ def play(args: argparse.Namespace) -> None:
 
 def simulate(args: argparse.Namespace) -> None:
     _check_count("games", args.games)
-    game, games = _Game(args), []
+    game, games = _Game(_make_env(args)), []
     for seed in range(args.seed, args.seed + args.games):
         state, chooser = game.first(seed), random.Random(seed)
         returns = state.rewards
@@ -201,7 +215,7 @@ def simulate(args: argparse.Namespace) -> None:
 
 def inspect(args: argparse.Namespace) -> None:
     _check_count("steps", args.steps)
-    game = _Game(args)
+    game = _Game(_make_env(args))
     state = game.first(args.seed)
     _print_json({"full_state": game.dump(state), "observation_player_0": game.observation(state, 0)})
     for _ in range(args.steps):
@@ -211,22 +225,93 @@ def inspect(args: argparse.Namespace) -> None:
     _print_json({"after_steps_state": game.dump(state), "observation_current": current})
 
 
-class _Game:
-    """An env made from the command line, its functions compiled."""
+def bench(args: argparse.Namespace) -> None:
+    """The second of two equal loops is timed: the first compiles."""
+    import jax
 
-    def __init__(self, args: argparse.Namespace):
+    from jaxgames import vector
+
+    if args.batch < 1 or args.steps < 1:
+        raise ValueError(f"--batch and --steps must be at least 1, got {args.batch} and {args.steps}")
+    env = _make_env(args)
+    step = vector.make_step(env, args.batch)
+
+    @jax.jit
+    def loop(states: Any, key: Any) -> Any:
+        def turn(states: Any, key: Any) -> tuple[Any, None]:
+            act_key, deal_key = jax.random.split(key)
+            return step(states, vector.random_actions(env, states, act_key), deal_key)[0], None
+
+        return jax.lax.scan(turn, states, jax.random.split(key, args.steps))[0]
+
+    states = vector.reset(env, jax.random.key(args.seed), args.batch)
+    seconds = []
+    for turn in range(2):
+        begin = time.perf_counter()
+        states = jax.block_until_ready(loop(states, jax.random.key(turn)))
+        seconds.append(time.perf_counter() - begin)
+    speed = round(args.batch * args.steps / seconds[1])
+    device = jax.devices()[0]
+    print(json.dumps({"game": env.id, "batch": args.batch, "steps_per_second": speed, "device": device.device_kind}))
+
+
+def replay(args: argparse.Namespace) -> None:
+    """Every move of a record in words, played through the rules; a record that does not fit them is refused."""
+    record = _read_record(args.file, args.number)
+    try:
+        name, config, deal, steps = (record[part] for part in ("game", "config", "deal", "steps"))
+        actions = [int(action) for _, _, action in steps]
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{args.file}: record {args.number} has no game, config, deal and steps") from error
+    game = _Game(jaxgames.make(name, **config))
+    state = game.first(0, deal)
+    for number, action in enumerate(actions):
+        if args.positions:
+            print(f"\n{game.env.render(state)}")
+        if action not in game.legal(state):
+            raise ValueError(f"{args.file}: step {number} of record {args.number}, action {action}, is not legal there")
+        print(f"{number:4d}  seat {int(state.current_player)}: {game.env.action_name(state, action)}")
+        state = game.step(state, action)
+    print(f"\n{game.env.render(state)}")
+    print(f"Scores: {game.scores(state)}")
+
+
+def _read_record(path: str, number: int) -> Any:
+    try:
+        with (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="utf-8") as file:
+            lines = [line for line in file if line.strip()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} cannot be read: {error}") from error
+    if not 0 <= number < len(lines):
+        raise ValueError(f"--number must be 0..{len(lines) - 1}, the records of {path}, got {number}")
+    try:
+        return json.loads(lines[number])
+    except ValueError as error:
+        raise ValueError(f"{path}: record {number} is not JSON ({error})") from error
+
+
+def _make_env(args: argparse.Namespace) -> jaxgames.Env:
+    options = dict(_read_option(text) for text in args.option)
+    if args.players is not None:
+        options["num_players"] = args.players
+    return jaxgames.make(args.game, **options)
+
+
+class _Game:
+    """An env, its functions compiled."""
+
+    def __init__(self, env: jaxgames.Env):
         import jax
 
-        options = dict(_read_option(text) for text in args.option)
-        if args.players is not None:
-            options["num_players"] = args.players
-        self.env = jaxgames.make(args.game, **options)
+        self.env = env
         self._key, self._get = jax.random.key, jax.device_get
         self._init, self._step = jax.jit(self.env.init), jax.jit(self.env.step)
         self._mask = jax.jit(self.env.legal_action_mask)
 
-    def first(self, seed: int) -> Any:
-        return self._get(self._init(self._key(seed)))
+    def first(self, seed: int, deal: Any = None) -> Any:
+        """From a seed, or from a recorded deal."""
+        key = self._key(seed)
+        return self._get(self._init(key) if deal is None else self.env.init(key, deal=deal))
 
     def step(self, state: Any, action: int) -> Any:
         return self._get(self._step(state, action))
