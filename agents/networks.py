@@ -133,7 +133,7 @@ def load_network(path: str, env: Env) -> tuple[PolicyValue, Any]:
     """(network, params) of a run or checkpoint folder, or of an agent that comes with this repository under that name;
     refused unless it is of this game and fits it."""
     committed = WEIGHTS / path
-    folder = committed if committed.is_dir() else checkpoints.latest(path)
+    folder = committed if (committed / checkpoints.MANIFEST).exists() else checkpoints.latest(path)
     items, manifest = checkpoints.load(folder, ("params",), env.id, env.version)
     network = make_network(env, **manifest["network"])
     params = items["params"]

@@ -292,9 +292,7 @@ def restored_or_new(cfg: RunConfig, task: Task, run: Run, mesh: Any) -> Training
         return training
     params = load_network(cfg.start_from, task.env)[1]
     if jax.tree.map(np.shape, params) != jax.tree.map(np.shape, like.learner.params):
-        raise ValueError(
-            f"config: start_from = {cfg.start_from} is a network of another shape than widths and heads say"
-        )
+        raise ValueError(f"config: start_from = {cfg.start_from} is a network with other widths or heads than this run")
     learner = training.learner._replace(params=params, pool=opponents.make_pool(params, cfg.pool))
     return training._replace(learner=jax.device_put(learner, place.learner))
 
