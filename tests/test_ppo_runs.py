@@ -86,6 +86,15 @@ def copy(finished, tmp_path):
     return shutil.copytree(finished, tmp_path / "copy")
 
 
+def call(monkeypatch, main, *arguments):
+    """Exit code of a script's `main` with these arguments."""
+    monkeypatch.setattr("sys.argv", ["script", *map(str, arguments)])
+    try:
+        return main() or 0
+    except SystemExit as stop:
+        return stop.code
+
+
 def arrays(run):
     items, _ = checkpoints.load(checkpoints.latest(run), ("training", "params"), "skullking", 1)
     return items
@@ -229,8 +238,7 @@ def test_a_truncated_checkpoint_is_refused_and_left_alone(copy, capsys, monkeypa
     victim = max((p for p in (copy / "checkpoints" / "4").rglob("*") if p.is_file()), key=lambda p: p.stat().st_size)
     victim.write_bytes(victim.read_bytes()[:-1])
     before = sorted((p, p.stat().st_mtime_ns) for p in copy.rglob("*"))
-    monkeypatch.setattr("sys.argv", ["ppo_skullking.py", "--resume", str(copy)])
-    assert ppo_skullking.main() == runs.BAD_INPUT
+    assert call(monkeypatch, ppo_skullking.main, "--resume", copy) == runs.BAD_INPUT
     assert "is damaged" in capsys.readouterr().err
     assert sorted((p, p.stat().st_mtime_ns) for p in copy.rglob("*")) == before
 
@@ -251,29 +259,27 @@ def test_a_foreign_checkpoint_is_refused(copy, change, message):
         drive(resume=str(copy))
 
 
-def test_what_is_missing_or_in_the_way_is_said_with_exit_code_2(finished, tmp_path, capsys, monkeypatch):
-    def run(*arguments):
-        monkeypatch.setattr("sys.argv", ["ppo_skullking.py", *map(str, arguments)])
-        try:
-            code = ppo_skullking.main()
-        except SystemExit as stop:  # tyro's own
-            code = stop.code
-        return code, capsys.readouterr().err
-
-    (tmp_path / "empty").mkdir()
-    for arguments, message in [
-        (("--run", finished), "exists already and is not overwritten"),
-        (("--resume", tmp_path / "nothing"), "is not the configuration of a run"),
-        (("--resume", finished, "--envs", 64), "give --resume alone"),
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--run", "whole"), "exists already and is not overwritten"),
+        (("--resume", "nothing"), "is not the configuration of a run"),
+        (("--resume", "whole", "--envs", 64), "give --resume alone"),
         (("--minibatches", 7), "must divide by minibatches"),
         (("--reward", "points"), "reward must be one of"),
         (("--opponents", "wizard=1"), "unknown agent 'wizard'"),
         (("--rivals", "wizard"), "unknown agent 'wizard'"),
-    ]:
-        code, said = run(*arguments)
-        assert code == 2, arguments
-        assert message in " ".join(said.split()), arguments
-    assert not (tmp_path / "nothing").exists()
+        (("--start-from", "nothing"), "nothing"),
+    ],
+)
+def test_what_is_wrong_is_said_with_exit_code_2_and_nothing_is_written(
+    finished, arguments, message, capsys, monkeypatch
+):
+    monkeypatch.chdir(finished.parent)
+    before = sorted((path, path.stat().st_mtime_ns) for path in finished.parent.rglob("*"))
+    assert call(monkeypatch, ppo_skullking.main, *arguments) == 2
+    assert message in " ".join(capsys.readouterr().err.split())
+    assert sorted((path, path.stat().st_mtime_ns) for path in finished.parent.rglob("*")) == before
 
 
 def test_a_training_that_goes_wrong_keeps_the_last_good_checkpoint(tmp_path, quick_match, monkeypatch, capsys):
@@ -305,15 +311,6 @@ def test_pack_refuses_other_shapes():
         checkpoints.unpack(packed, {"a": np.zeros(4, np.int8), "key": jax.random.key(0)})
     with pytest.raises(CheckpointError, match="other parts"):
         checkpoints.unpack(packed, {"a": np.zeros(3, np.int8)})
-
-
-def call(monkeypatch, main, *arguments):
-    """Exit code of a script's `main` with these arguments."""
-    monkeypatch.setattr("sys.argv", ["script", *map(str, arguments)])
-    try:
-        return main() or 0
-    except SystemExit as stop:
-        return stop.code
 
 
 def test_runs_are_compared_in_one_picture_and_one_table(finished, tmp_path, monkeypatch, capsys):

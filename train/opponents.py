@@ -55,6 +55,13 @@ def parse(texts: tuple[str, ...]) -> Mixture:
     return Mixture(tuple(kinds), tuple(share / sum(shares) for share in shares))
 
 
+def check(mixture: Mixture, env: Env) -> None:
+    """A ValueError that names the first kind of opponent that this game does not have."""
+    for kind in mixture.kinds:
+        if kind not in (SELF, PAST):
+            agents.make(kind, env)
+
+
 def in_stages(early: Mixture, late: Mixture, early_updates: int) -> Mixture:
     """One mixture for some updates, another from then on."""
     kinds = tuple(dict.fromkeys(early.kinds + late.kinds))

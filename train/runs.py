@@ -224,6 +224,7 @@ def drive(cfg: RunConfig, make_task: Callable[[RunConfig], Task]) -> int:
     console = Console(quiet=not is_first)
     run = Run(cfg, task)
     rivals = [agents.make(spec, task.env) for spec in cfg.rivals]
+    opponents.check(task.mixture, task.env)
     training = restored_or_new(cfg, task, run, mesh)
     if is_first and not cfg.resume:
         run.create()
@@ -287,12 +288,12 @@ def restored_or_new(cfg: RunConfig, task: Task, run: Run, mesh: Any) -> Training
     like = jax.eval_shape(first, key)
     if cfg.resume:
         return jax.jit(lambda packed: checkpoints.unpack(packed, like), out_shardings=place)(run.restore())
-    training = jax.jit(first, out_shardings=place)(key)
     if not cfg.start_from:
-        return training
+        return jax.jit(first, out_shardings=place)(key)
     params = load_network(cfg.start_from, task.env)[1]
     if jax.tree.map(np.shape, params) != jax.tree.map(np.shape, like.learner.params):
         raise ValueError(f"config: start_from = {cfg.start_from} is a network with other widths or heads than this run")
+    training = jax.jit(first, out_shardings=place)(key)
     learner = training.learner._replace(params=params, pool=opponents.make_pool(params, cfg.pool))
     return training._replace(learner=jax.device_put(learner, place.learner))
 
