@@ -18,6 +18,7 @@ import agents
 import jaxgames
 from agents import checkpoints, networks
 from agents.checkpoints import CheckpointError
+from tests.skullking_positions import deal
 from train import compare, devices, evaluate, ppo_skullking, publish, runs
 
 ROOT = pathlib.Path(__file__).parent.parent
@@ -232,6 +233,17 @@ def test_a_published_network_is_an_agent_by_name(finished, tmp_path, monkeypatch
     assert by_name[0] == by_run[0]
     assert call(monkeypatch, publish.main, finished, "small") == 2
     assert "is not overwritten" in capsys.readouterr().err
+
+
+def test_the_trained_player_that_comes_along_loads_by_name_and_bids_by_its_cards():
+    env = jaxgames.make("skullking", hand_sizes=(5,))
+    others = ["P5 P6 P7 P8 P9", "M5 M6 M7 M8 M9", "C5 C6 C7 C8 C9"]
+    act, bids = jax.jit(agents.make("ppo:skullking,greedy", env)), []
+    for hand in ("SkullKing Rosie R14 R13 R12", "Escape Escape2 P2 M2 C2"):
+        state = env.init(jax.random.key(0), deal=deal([hand, *others]))
+        bids.append(int(act(jax.random.key(0), state, 0)))
+    assert bids[0] >= 3
+    assert bids[1] == 0
 
 
 def test_a_truncated_checkpoint_is_refused_and_left_alone(copy, capsys, monkeypatch):
