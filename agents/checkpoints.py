@@ -35,6 +35,8 @@ def save(folder: str | os.PathLike, items: dict[str, Any], about: dict[str, Any]
     with _orbax() as store:
         for name, item in items.items():
             store.save(partial / name, jax.tree.map(np.asarray, item))
+            # Our own rename commits; orbax's mark would carry the path of this machine.
+            (partial / name / "commit_success.txt").unlink(missing_ok=True)
     manifest = {"format": FORMAT, **about, "sha256": _digests(partial)}
     with open(partial / MANIFEST, "w") as file:
         json.dump(manifest, file, indent=1)
