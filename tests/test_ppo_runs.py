@@ -336,7 +336,7 @@ def test_runs_are_compared_in_one_picture_and_one_table(finished, tmp_path, monk
 
 
 def test_agents_of_any_game_are_evaluated_from_the_command_line(tmp_path, monkeypatch, capsys):
-    table = ("rule", "--against", "random", "--game", "magictrick", "--deals", 3, "--out", tmp_path / "table.md")
+    table = ("rule", "--against", "random", "--game", "schafkopf", "--deals", 3, "--out", tmp_path / "table.md")
     assert call(monkeypatch, evaluate.main, *table) == 0
     said = capsys.readouterr().out
     assert said == (tmp_path / "table.md").read_text()

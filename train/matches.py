@@ -47,7 +47,7 @@ def play(
     deal_key, act_key = jax.random.split(key)
     deal_keys = jax.random.split(deal_key, num_deals)
     run = jax.jit(functools.partial(play_batch, env, tuple(agents), watch))
-    parts = []
+    batch, parts = min(batch, num_deals), []
     for start in range(0, num_deals, batch):
         chunk = deal_keys[jnp.minimum(jnp.arange(start, start + batch), num_deals - 1)]
         part = run(chunk, jnp.asarray(lineup), jax.random.fold_in(act_key, start))
