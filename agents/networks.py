@@ -13,6 +13,7 @@ import jax.numpy as jnp
 
 from agents import checkpoints
 from jaxgames import Env
+from jaxgames.env import flat
 
 WEIGHTS = pathlib.Path(__file__).parent / "weights"  # one checkpoint for each name, parameters only
 
@@ -105,11 +106,6 @@ def sample(policy: distrax.Categorical, key: chex.PRNGKey) -> chex.Array:
 def entropy(policy: distrax.Categorical) -> chex.Array:
     """float32[...]. `policy.logits` are normalised already; distrax would normalise them again, forward and back."""
     return -(jnp.exp(policy.logits) * policy.logits).sum(-1)
-
-
-def flat(observation: Any) -> chex.Array:
-    """An observation as one float32 vector, whatever the game makes of it."""
-    return jnp.concatenate([jnp.ravel(leaf).astype(jnp.float32) for leaf in jax.tree.leaves(observation)])
 
 
 def observation_size(env: Env) -> int:

@@ -153,3 +153,8 @@ def computed_once(values: Any) -> Any:
     shows it, this is how a step says that a fact is settled.
     """
     return jax.lax.optimization_barrier(values)
+
+
+def flat(observation: Any) -> chex.Array:
+    """An observation, array or tree, as one float32 vector."""
+    return jnp.concatenate([jnp.ravel(leaf).astype(jnp.float32) for leaf in jax.tree.leaves(observation)])

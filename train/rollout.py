@@ -6,8 +6,9 @@ import chex
 import jax
 import jax.numpy as jnp
 
-from agents.networks import PolicyValue, flat, masked, sample
+from agents.networks import PolicyValue, masked, sample
 from jaxgames import Env, pick, vector
+from jaxgames.env import flat
 from train import opponents
 from train.opponents import Lineup, Mixture
 

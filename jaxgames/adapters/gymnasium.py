@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.adapters.host import flat, host
-from jaxgames.env import Env
+from jaxgames.adapters.host import host
+from jaxgames.env import Env, flat
 
 Opponent = Callable[[Any, Any, Any], Any]  # act(key, state, player) -> action
 

@@ -4,10 +4,9 @@ import functools
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.env import Env
+from jaxgames.env import Env, flat
 
 
 class Host:
@@ -42,8 +41,3 @@ class Host:
 def host(env: Env) -> Host:
     """Equal envs share their compilations."""
     return Host(env)
-
-
-def flat(observation: Any) -> jax.Array:
-    """An observation, array or tree, as one float32 vector."""
-    return jnp.concatenate([jnp.ravel(leaf).astype(jnp.float32) for leaf in jax.tree.leaves(observation)])
