@@ -315,6 +315,8 @@ def test_the_curriculum_turns_abilities_on_by_steps():
         ({"precision": "float8"}, "float32 or bfloat16"),
         ({"checkpoint_every": 3, "report_every": 2}, "must divide by report_every"),
         ({"widths": ()}, "widths"),
+        ({"seeds": 0}, "seeds must be at least 1"),
+        ({"seeds": 2, "shards": 2}, "seeds = 2 trainings share one device"),
         ({"replay": 5}, "at least one minibatch"),
         ({"importance": True}, "set prioritised or replay"),
         ({"auxiliary_weight": -1.0}, "auxiliary_weight must not be below 0"),

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 
+import chex
 import jax
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from agents import checkpoints, networks
 from agents.checkpoints import CheckpointError
 from tests.skullking_positions import deal
 from train import compare, devices, evaluate, ppo_skullking, publish, runs
+from train.settings import resumed_config
 
 ROOT = pathlib.Path(__file__).parent.parent
 SETTINGS = {
@@ -68,7 +70,7 @@ def quick_match(monkeypatch):
 
 def drive(**settings):
     cfg = ppo_skullking.Config(**settings)
-    cfg = runs.resumed_config(cfg) if cfg.resume else cfg
+    cfg = resumed_config(cfg) if cfg.resume else cfg
     return runs.drive(cfg, ppo_skullking.make_task)
 
 
@@ -213,7 +215,7 @@ def test_a_run_starts_from_the_parameters_of_another(finished, tmp_path):
     def begin(**changes):
         cfg = ppo_skullking.Config(run=str(tmp_path / "new"), start_from=str(finished), shards=1, **SETTINGS | changes)
         task = ppo_skullking.make_task(cfg)
-        return runs.restored_or_new(cfg, task, runs.Run(cfg, task), devices.make_mesh(1))
+        return runs.restored_or_new(cfg, task, runs.make_runs(cfg, task), devices.make_mesh(1))
 
     learner, params = begin().learner, arrays(finished)["params"]
     jax.tree.map(np.testing.assert_array_equal, jax.device_get(learner.params), params)
@@ -325,14 +327,40 @@ def test_pack_refuses_other_shapes():
         checkpoints.unpack(packed, {"a": np.zeros(3, np.int8)})
 
 
-def test_runs_are_compared_in_one_picture_and_one_table(finished, tmp_path, monkeypatch, capsys):
-    assert call(monkeypatch, compare.main, finished, finished, "--out", tmp_path / "both") == 0
+def changed(run, folder, wins, **settings):
+    """A copy of a run with other settings and another result."""
+    shutil.copytree(run, folder)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | settings))
+    report = folder / "evaluation.md"
+    report.write_text(report.read_text().replace("25.0", str(wins)))
+    return folder
+
+
+def test_runs_are_compared_in_one_picture_and_one_table_seeds_together(finished, tmp_path, monkeypatch, capsys):
+    seeds = [changed(finished, tmp_path / f"plain_{i}", 25.0 + i, seed=i) for i in range(3)]
+    other = changed(finished, tmp_path / "fast", 50.0, learning_rate=1.0)
+    assert call(monkeypatch, compare.main, *seeds, other, "--out", tmp_path / "both") == 0
     head, _, *rows = capsys.readouterr().out.splitlines()
     assert head.startswith("| run, one against three `random` | wins_percent | score |")
-    assert [row.split("|")[1:3] for row in rows] == [[" whole ", " 25.0 ± 1.0 "]] * 2
+    assert [row.split("|")[1:3] for row in rows] == [
+        [" plain, 3 seeds ", " 26.0 ± 0.6 "],  # 25, 26, 27: standard error 1 / sqrt(3)
+        [" fast ", " 50.0 ± 1.0 "],
+    ]
     assert (tmp_path / "both.png").read_bytes()[:4] == b"\x89PNG"
     assert call(monkeypatch, compare.main, tmp_path) == 2
     assert "not run folders" in capsys.readouterr().err
+
+
+def test_several_seeds_are_trained_at_once_each_as_a_run_of_its_own(finished, tmp_path, quick_match):
+    assert drive(run=str(tmp_path / "many"), seeds=2, **SETTINGS) == 0
+    first, second = (tmp_path / "many" / name for name in ("seed0", "seed1"))
+    chex.assert_trees_all_close(arrays(first)["params"], arrays(finished)["params"], atol=1e-3)
+    assert [row["update"] for row in log(second)] == ["1", "2", "3", "4"]
+    assert log(first) != log(second)
+    shutil.rmtree(second / "checkpoints" / "4")
+    assert drive(resume=str(second)) == 0
+    assert (second / "evaluation.md").exists()
 
 
 def test_agents_of_any_game_are_evaluated_from_the_command_line(tmp_path, monkeypatch, capsys):

@@ -2,15 +2,21 @@
 
     python train/compare.py runs/scheme_* --out docs/results/ppo_schemes
 
-writes ppo_schemes.png and prints the table as Markdown. The runs are named by their folders.
+writes ppo_schemes.png and prints the table as Markdown. Runs that differ in nothing but the seed are one line: the mean
+over seeds, and its standard error. A run alone keeps the standard error over its deals.
 """
 
 import csv
 import dataclasses
+import json
 import pathlib
 import sys
 
+import numpy as np
 import tyro
+
+from train.evaluate import Figures, over_seeds
+from train.evaluate import table as markdown
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,31 +36,65 @@ def main() -> int:
     if missing or not folders:
         print(f"compare: these are not run folders: {', '.join(missing) or 'none given'}", file=sys.stderr)
         return 2
-    draw({folder.name: curve(folder) for folder in folders}, pathlib.Path(cfg.out).with_suffix(".png"))
-    print("\n".join(table(folders)))
+    groups = by_settings(folders)
+    draw({name: curve(group) for name, group in groups.items()}, pathlib.Path(cfg.out).with_suffix(".png"))
+    print(table(groups))
     return 0
 
 
-def curve(folder: pathlib.Path) -> list[tuple[float, float, float]]:
-    """(million decisions, wins in percent, standard error) at every evaluation of a run."""
-    with open(folder / "metrics.csv", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row.get("wins_percent")]
-    return [(int(row["steps"]) / 1e6, float(row["wins_percent"]), float(row["wins_percent_error"])) for row in rows]
-
-
-def table(folders: list[pathlib.Path]) -> list[str]:
-    """The first line of every run's evaluation, under the name of the run."""
-    lines: list[str] = []
+def by_settings(folders: list[pathlib.Path]) -> dict[str, list[pathlib.Path]]:
+    """Runs under one name for each set of settings apart from the seed: a folder's own, or what the names share."""
+    groups: dict[str, list[pathlib.Path]] = {}
     for folder in folders:
-        report = folder / "evaluation.md"
-        if not report.exists():
-            continue
-        head, rule, first, *_ = report.read_text().splitlines()
-        rival, figures = (text.strip() for text in first.strip("| ").split("|", 1))
-        columns = head.strip("| ").split("|", 1)[1].strip()
-        lines = lines or [f"| run, one against three `{rival}` | {columns} |", rule]
-        lines.append(f"| {folder.name} | {figures} |")
-    return lines
+        settings = json.loads((folder / "config.json").read_text()) | {"seed": 0}
+        groups.setdefault(json.dumps(settings, sort_keys=True), []).append(folder)
+    named: dict[str, list[pathlib.Path]] = {}
+    for group in groups.values():
+        name = _name(group)
+        named[str(group[0]) if name in named else name] = group
+    return named
+
+
+def _name(group: list[pathlib.Path]) -> str:
+    """runs/plain_0 and runs/plain_1 are plain; runs/many/seed0 and runs/many/seed1 are many."""
+    first = group[0]
+    if len(group) == 1:
+        return first.name
+    return first.parent.name if first.name.startswith("seed") else first.name.rstrip("0123456789").rstrip("_-")
+
+
+def curve(group: list[pathlib.Path]) -> list[tuple[float, float, float]]:
+    """(million decisions, wins in percent, standard error) at every evaluation that all runs of a group have."""
+    points: dict[int, list[Figures]] = {}
+    for folder in group:
+        with open(folder / "metrics.csv", newline="") as file:
+            for row in csv.DictReader(file):
+                if row.get("wins_percent"):
+                    wins = float(row["wins_percent"]), float(row["wins_percent_error"])
+                    points.setdefault(int(row["steps"]), []).append({"wins": wins})
+    whole = {steps: each for steps, each in points.items() if len(each) == len(group)}
+    return [(steps / 1e6, *over_seeds(each)["wins"]) for steps, each in whole.items()]
+
+
+def table(groups: dict[str, list[pathlib.Path]]) -> str:
+    """The evaluations against the first rival as Markdown, one line for each group whose runs have all ended."""
+    lines: dict[str, Figures] = {}
+    rival = ""
+    for name, group in groups.items():
+        reports = [folder / "evaluation.md" for folder in group]
+        if all(report.exists() for report in reports):
+            rival = first_line(reports[0])[0]
+            label = name if len(group) == 1 else f"{name}, {len(group)} seeds"
+            lines[label] = over_seeds([first_line(report)[1] for report in reports])
+    return markdown(f"run, one against three `{rival}`", lines) if lines else "No run has ended yet."
+
+
+def first_line(report: pathlib.Path) -> tuple[str, Figures]:
+    """The first rival in an evaluation.md, and the figures against it."""
+    head, _, first, *_ = (line.strip("| ").split(" | ") for line in report.read_text().splitlines())
+    unknown = (np.nan, np.nan)
+    pairs = (unknown if text == "-" else tuple(map(float, text.split(" ± "))) for text in first[1:])
+    return first[0], dict(zip(head[1:], pairs, strict=True))
 
 
 def draw(curves: dict[str, list[tuple[float, float, float]]], path: pathlib.Path) -> None:

@@ -165,6 +165,13 @@ def figures(env: Env, played: Played) -> Figures:
     return found
 
 
+def over_seeds(each: list[Figures]) -> Figures:
+    """The mean of every figure over several trainings, and its standard error; of one, what it measured itself."""
+    if len(each) == 1:
+        return each[0]
+    return {name: mean_and_error(np.array([found[name][0] for found in each])) for name in each[0]}
+
+
 def table(title: str, lines: dict[str, Figures]) -> str:
     """Markdown: one line for each opponent, mean ± standard error."""
     names = list(next(iter(lines.values())))

@@ -23,13 +23,14 @@ from jaxgames.skullking.rewards import SCHEMES
 from train import opponents, runs
 from train.auxiliary_skullking import Auxiliary
 from train.ppo import Task
+from train.settings import RunConfig, resumed_config
 
 # SK-60: the order in which abilities join, and the usual thresholds in environment steps.
 STAGES = ("harry", "roatan", "rosie", "bendt", "jade")
 
 
 @dataclasses.dataclass(frozen=True)
-class Config(runs.RunConfig):
+class Config(RunConfig):
     """Everything that can be set on the command line."""
 
     num_players: int = 4
@@ -91,7 +92,7 @@ def ability_priority(state):
 def main() -> int:
     try:
         cfg = tyro.cli(Config, description=__doc__)
-        cfg = runs.resumed_config(cfg) if cfg.resume else cfg
+        cfg = resumed_config(cfg) if cfg.resume else cfg
         return runs.drive(cfg, make_task)
     except ValueError as error:
         print(error, file=sys.stderr)

@@ -1,7 +1,13 @@
-"""Sizes and coefficients of the learner, and the relations between them."""
+"""Everything that can be set about a training: the learner's sizes and coefficients, and the run around them."""
 
 import dataclasses
+import json
 import math
+import pathlib
+from typing import Any
+
+# Where a run is and how many there are, not what it computes: left out of its configuration.
+PLACE = ("run", "resume", "seeds", "coordinator", "processes", "process")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,3 +90,90 @@ class PPO:
     @property
     def updates(self) -> int:
         return -(-self.total_steps // (self.envs * self.steps))
+
+
+@dataclasses.dataclass(frozen=True)
+class RunConfig(PPO):
+    """A run: the learner's settings and what surrounds them."""
+
+    seed: int = 0
+    """of everything random"""
+    seeds: int = 1
+    """trainings with this seed and the ones after it, all in one program; each gets its own folder below `run`"""
+    run: str = ""
+    """folder to write, which must not exist; without it one is named after game and time"""
+    resume: str = ""
+    """continue this run folder from its newest checkpoint, with its own settings"""
+    start_from: str = ""
+    """begin with the parameters of this run, checkpoint or named agent instead of new ones"""
+    report_every: int = 1
+    """updates in one compiled call, between two lines of the log"""
+    checkpoint_every: int = 20
+    """updates between checkpoints"""
+    keep: int = 3
+    """checkpoints kept; older ones are deleted"""
+    evaluate_every: int = 10
+    """updates between evaluations against the first of `rivals`"""
+    evaluation_deals: int = 64
+    """deals of an evaluation during training, each played from every seat"""
+    final_deals: int = 250
+    """deals of the evaluation at the end"""
+    rivals: tuple[str, ...] = ("rule:hard", "random")
+    """agents that the result is measured against"""
+    shards: int = 0
+    """parts that play at the same time, spread over the devices; 0 for one on each device"""
+    coordinator: str = ""
+    """host:port of the first process, for a run on several hosts"""
+    processes: int = 1
+    """how many processes take part in it"""
+    process: int = 0
+    """which of them this one is"""
+
+    def __post_init__(self):
+        super().__post_init__()
+        for name in ("seeds", "report_every", "checkpoint_every", "keep", "evaluate_every"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"config: {name} must be at least 1, got {getattr(self, name)!r}")
+        for name in ("evaluation_deals", "final_deals"):
+            if getattr(self, name) < 2:
+                raise ValueError(f"config: {name} must be at least 2 for a standard error, got {getattr(self, name)!r}")
+        for name in ("checkpoint_every", "evaluate_every"):
+            if getattr(self, name) % self.report_every:
+                raise ValueError(f"config: {name} must divide by report_every = {self.report_every}")
+        if self.shards < 0 or not 0 <= self.process < self.processes:
+            raise ValueError("config: shards must not be below 0, and process must be one of 0..processes-1")
+        if self.seeds > 1 and (self.resume or self.shards > 1 or self.processes > 1):
+            raise ValueError(
+                f"config: seeds = {self.seeds} trainings share one device (shards and processes must be 1), and each "
+                "is resumed by itself"
+            )
+        if not self.rivals:
+            raise ValueError("config: rivals must name at least one agent to be measured against")
+
+    @property
+    def updates(self) -> int:
+        """A whole number of compiled calls."""
+        needed = -(-self.total_steps // (self.envs * self.steps))
+        return -(-needed // self.report_every) * self.report_every
+
+
+def as_json(cfg: RunConfig) -> dict[str, Any]:
+    """The settings that decide what a run computes, as JSON gives them back."""
+    return json.loads(json.dumps({k: v for k, v in dataclasses.asdict(cfg).items() if k not in PLACE}))
+
+
+def resumed_config(cfg: RunConfig) -> RunConfig:
+    """The settings of the run to be continued. Others on the command line are refused: a run has one set."""
+    here = {name: getattr(cfg, name) for name in PLACE if name != "run"}
+    if cfg != type(cfg)(**here):
+        raise ValueError("resume: a run is continued with its own settings; give --resume alone")
+    path = pathlib.Path(cfg.resume) / "config.json"
+    try:
+        stored = json.loads(path.read_text())
+        known = {field.name for field in dataclasses.fields(cfg)}
+        if not isinstance(stored, dict) or set(stored) - known:
+            raise ValueError("it has other settings than this script")
+        settings = {name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()}
+        return type(cfg)(**settings, **here)
+    except (OSError, ValueError, TypeError) as error:
+        raise ValueError(f"resume: {path} is not the configuration of a run of this script ({error})") from error
