@@ -103,9 +103,17 @@ def sample(policy: distrax.Categorical, key: chex.PRNGKey) -> chex.Array:
     return (ends <= point).sum(-1, dtype=jnp.int32)
 
 
-def entropy(policy: distrax.Categorical) -> chex.Array:
-    """float32[...]. `policy.logits` are normalised already; distrax would normalise them again, forward and back."""
-    return -(jnp.exp(policy.logits) * policy.logits).sum(-1)
+def log_prob_and_entropy(logits: chex.Array, mask: chex.Array, action: chex.Array) -> tuple[chex.Array, chex.Array]:
+    """Of `masked(logits, mask)`: the action's log-probability and the entropy, both float32[...].
+
+    What distrax computes as well, but from one exponential a logit, forward and back: a learner's second largest cost.
+    """
+    legal = jnp.where(mask, logits, jnp.finfo(logits.dtype).min)
+    below = legal - jax.lax.stop_gradient(legal.max(-1, keepdims=True))
+    widths = jnp.exp(below)
+    total = widths.sum(-1)
+    log_prob = jnp.take_along_axis(below, action[..., None], axis=-1)[..., 0] - jnp.log(total)
+    return log_prob, jnp.log(total) - (widths * below).sum(-1) / total
 
 
 def observation_size(env: Env) -> int:

@@ -45,23 +45,17 @@ def main() -> None:
 
 
 def parse_arguments() -> argparse.Namespace:
+    from jaxgames.options import read_option
+
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--game", default="skullking")
-    parser.add_argument("--option", type=parse_option, action="append", default=[], help="name=value, as of make()")
+    parser.add_argument("--option", type=read_option, action="append", default=[], help="name=value, as of make()")
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 16, 256, 4096, 65536])
     parser.add_argument("--observe", nargs="?", const="default", help="also build an observation each step")
     parser.add_argument("--peer", choices=["oh_hell", "skat"], help="OpenSpiel game to run first, on all cores")
     parser.add_argument("--seconds", type=float, default=3.0, help="how long to measure each row")
     parser.add_argument("--out", default="runs/throughput.json", help="JSON file; the plot goes beside it")
     return parser.parse_args()
-
-
-def parse_option(text: str) -> tuple[str, object]:
-    name, _, value = text.partition("=")
-    try:
-        return name, json.loads(value)
-    except json.JSONDecodeError:
-        return name, value
 
 
 def measure(env, batch: int, version: str | None, seconds: float) -> dict:

@@ -9,7 +9,6 @@ jaxgames bench saboteur --batch 1024
 """
 
 import argparse
-import ast
 import gzip
 import json
 import os
@@ -20,6 +19,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import jaxgames
+from jaxgames.options import read_option
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -291,7 +291,7 @@ def _read_record(path: str, number: int) -> Any:
 
 
 def _make_env(args: argparse.Namespace) -> jaxgames.Env:
-    options = dict(_read_option(text) for text in args.option)
+    options = dict(read_option(text) for text in args.option)
     if args.players is not None:
         options["num_players"] = args.players
     return jaxgames.make(args.game, **options)
@@ -342,17 +342,6 @@ class _Game:
         seen = self._get(self.env.observe(state, player))
         parts = seen._asdict() if hasattr(seen, "_asdict") else {self.env.observation_versions[0]: seen}
         return {"observer": player} | {name: part.tolist() for name, part in parts.items()}
-
-
-def _read_option(text: str) -> tuple[str, Any]:
-    """NAME=VALUE, the value as Python reads it, else as text."""
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise ValueError(f"--option must look like NAME=VALUE, got {text!r}")
-    try:
-        return name, ast.literal_eval(value)
-    except (ValueError, SyntaxError):
-        return name, value
 
 
 def _check_count(name: str, count: int) -> None:

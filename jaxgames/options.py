@@ -1,11 +1,23 @@
-"""Checks of options and deals, with messages that name the game, the option, its range and the value."""
+"""Options as text, and checks of options and deals that name the game, the option, its range and the value."""
 
+import ast
 import operator
 from collections.abc import Sequence
 from typing import Any
 
 import jax
 import numpy as np
+
+
+def read_option(text: str) -> tuple[str, Any]:
+    """(name, value) of `NAME=VALUE`, the value as Python reads it, else as text."""
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise ValueError(f"--option must look like NAME=VALUE, got {text!r}")
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, value
 
 
 def check_int(game: str, name: str, value: Any, low: int, high: int) -> int:

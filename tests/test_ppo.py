@@ -8,7 +8,7 @@ import pytest
 
 import agents
 import jaxgames
-from agents.networks import entropy, make_network, masked, network_agent, observation_size, sample
+from agents.networks import log_prob_and_entropy, make_network, masked, network_agent, observation_size, sample
 from tests.support import random_states
 from train import opponents, ppo, replay
 from train.advantage import advantage_by_seat
@@ -232,18 +232,53 @@ def test_the_network_has_the_heads_of_the_rules_page_in_one_product():
     assert [size for _, size in network.heads] == [11, 13, 6, 13, 3, 3]
 
 
+def test_bfloat16_is_for_the_products_alone():
+    """On hardware that has it; what is kept and what the loss sees stays float32."""
+    coarse, fine = (make_network(ENV, widths=(64, 64), dtype=dtype) for dtype in ("bfloat16", "float32"))
+    seen = jax.random.uniform(jax.random.key(0), (32, observation_size(ENV)))
+    params = coarse.init(jax.random.key(1), seen)
+    assert {leaf.dtype for leaf in jax.tree.leaves(params)} == {jnp.dtype("float32")}
+    products = [line for line in str(jax.make_jaxpr(coarse.apply)(params, seen)).splitlines() if "dot_general" in line]
+    assert len(products) == 3
+    assert all("bf16" in line for line in products)
+    for a, b in zip(coarse.apply(params, seen), fine.apply(params, seen), strict=True):
+        assert a.dtype == b.dtype == jnp.float32
+        np.testing.assert_allclose(a, b, atol=0.05)
+
+
 def test_masked_actions_are_never_drawn_and_an_empty_row_stays_finite():
     logits = jnp.array([[0.0, 9.0, 1.0], [1.0, 2.0, 3.0]])
     mask = jnp.array([[True, False, True], [False, False, False]])
     policy = masked(logits, mask)
     drawn = jax.vmap(lambda key: sample(policy, key))(jax.random.split(jax.random.key(0), 200))
     assert not (drawn[:, 0] == 1).any()
-    assert np.isfinite(entropy(policy)).all()
-    np.testing.assert_allclose(entropy(policy), policy.entropy(), rtol=1e-6)
-    assert np.isfinite(policy.log_prob(jnp.array([0, 0]))).all()
-    slope = jax.grad(lambda x: entropy(masked(x, mask)).sum())(logits)
-    assert np.isfinite(slope).all()
-    assert slope[0, 1] == 0
+    actions = jnp.array([0, 0])
+    assert all(np.isfinite(each).all() for each in log_prob_and_entropy(logits, mask, actions))
+    for i in range(2):
+        slope = jax.grad(lambda x, i=i: log_prob_and_entropy(x, mask, actions)[i].sum())(logits)
+        assert np.isfinite(slope).all()
+        assert slope[0, 1] == 0
+
+
+def test_log_probabilities_entropies_and_their_slopes_are_those_of_distrax():
+    rows = 64
+    logits = jax.random.normal(jax.random.key(0), (rows, 50)) * jnp.exp(jnp.linspace(-3, 4, rows))[:, None]
+    mask = jax.random.bernoulli(jax.random.key(1), 0.4, (rows, 50)).at[:, 7].set(True)
+    actions = sample(masked(logits, mask), jax.random.key(2))
+
+    def theirs(logits):
+        policy = masked(logits, mask)
+        return policy.log_prob(actions), policy.entropy()
+
+    def ours(logits):
+        return log_prob_and_entropy(logits, mask, actions)
+
+    def slope(of, i):
+        return jax.grad(lambda x: of(x)[i].sum())(logits)
+
+    for i in range(2):
+        np.testing.assert_allclose(ours(logits)[i], theirs(logits)[i], atol=1e-5, rtol=1e-5)
+        np.testing.assert_allclose(slope(ours, i), slope(theirs, i), atol=1e-5, rtol=1e-4)
 
 
 def test_actions_are_drawn_as_often_as_the_policy_says():

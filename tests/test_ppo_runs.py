@@ -364,7 +364,8 @@ def test_several_seeds_are_trained_at_once_each_as_a_run_of_its_own(finished, tm
 
 
 def test_agents_of_any_game_are_evaluated_from_the_command_line(tmp_path, monkeypatch, capsys):
-    table = ("rule", "--against", "random", "--game", "schafkopf", "--deals", 3, "--out", tmp_path / "table.md")
+    table = ("rule", "--against", "random", "--game", "schafkopf", "--option", "contra=False", "--deals", 3)
+    table += ("--out", tmp_path / "table.md")
     assert call(monkeypatch, evaluate.main, *table) == 0
     said = capsys.readouterr().out
     assert said == (tmp_path / "table.md").read_text()
@@ -373,6 +374,8 @@ def test_agents_of_any_game_are_evaluated_from_the_command_line(tmp_path, monkey
         (("wizard",), "unknown agent 'wizard'"),
         (("rule", "--deals", 1), "deals must be at least 2"),
         (("rule", "--num-players", 9), "num_players"),
+        (("rule", "--option", "rosie=7"), "rosie must be True or False"),
+        (("rule", "--option", "rosie"), "--option must look like NAME=VALUE"),
         (("ppo:nowhere",), "nowhere"),
     ]:
         assert call(monkeypatch, evaluate.main, *wrong) == 2, wrong

@@ -23,6 +23,7 @@ import agents
 import jaxgames
 from agents.skullking import use_ability
 from jaxgames import Env
+from jaxgames.options import read_option
 from jaxgames.skullking import metrics
 from jaxgames.skullking.cards import BIDDING, PLAYING
 from train.matches import Played, mean_and_error, play, play_batch, rotations, win_shares
@@ -44,6 +45,8 @@ class Evaluation:
     """the game"""
     num_players: int = 4
     """seats at the table"""
+    option: tuple[str, ...] = ()
+    """options of the game's rules page, each as name=value"""
     deals: int = 500
     """each is played with the agent in every seat"""
     seed: int = 0
@@ -74,7 +77,8 @@ def evaluate(cfg: Evaluation) -> str:
     """The tables as Markdown."""
     if cfg.deals < 2:
         raise ValueError(f"evaluate: deals must be at least 2 for a standard error, got {cfg.deals}")
-    env = jaxgames.make(cfg.game, num_players=cfg.num_players)
+    options = dict(read_option(text) for text in cfg.option)
+    env = jaxgames.make(cfg.game, **{"num_players": cfg.num_players} | options)
     one = agents.make(cfg.agent, env)
     lines = {rival: versus(env, one, agents.make(rival, env), cfg.seed, cfg.deals) for rival in cfg.against}
     text = table(f"one `{cfg.agent}` against", lines)

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from agents.networks import PolicyValue, entropy, masked, observation_size
+from agents.networks import PolicyValue, log_prob_and_entropy, observation_size
 from jaxgames import Env
 from train import opponents, replay
 from train.advantage import advantage_by_seat
@@ -276,15 +276,15 @@ def loss(
         return (x * weight).sum() / total
 
     out, predicted = task.network.apply(params, decision.observation, method="everything")
-    policy = masked(out.logits, decision.mask)
-    log_ratio = policy.log_prob(decision.action) - decision.log_prob
+    log_prob, entropy = log_prob_and_entropy(out.logits, decision.mask, decision.action)
+    log_ratio = log_prob - decision.log_prob
     ratio = jnp.exp(log_ratio)
     centred = batch.advantage - across(axis, mean(batch.advantage))
     advantage = centred / (jnp.sqrt(across(axis, mean(centred**2))) + 1e-6)
     clipped = jnp.clip(ratio, 1 - cfg.clip, 1 + cfg.clip)
     policy_loss = -mean(jnp.minimum(ratio * advantage, clipped * advantage))
     value_loss = 0.5 * mean((out.value - batch.target) ** 2)
-    spread = mean(entropy(policy))
+    spread = mean(entropy)
     total_loss = policy_loss + cfg.value_weight * value_loss - entropy_weight * spread
     labels = {} if task.auxiliary is None else task.auxiliary.losses(predicted, batch.labels)
     label_losses = {f"{name}_loss": mean(each) for name, each in labels.items()}
