@@ -109,8 +109,7 @@ class Run:
         partial.replace(self.folder / "metrics.csv")
 
     def report(self, lines: dict[str, Figures]) -> pathlib.Path:
-        """Write the final evaluation, draw the curve, and close the log."""
-        self.tensorboard.close()
+        """Write the final evaluation and draw the curve."""
         self.draw_curve()
         path = self.folder / "evaluation.md"
         path.write_text(table("one against", lines) + "\n")

@@ -87,17 +87,15 @@ def drive(cfg: RunConfig, make_task: Callable[[RunConfig], Task]) -> int:
             if done % cfg.checkpoint_every == 0:
                 save(runs, training, mesh)
     save(runs, training, mesh)
+    if is_first:
+        for run in runs:
+            run.tensorboard.close()
     if stop:
         commands = ", ".join(f"--resume {run.folder}" for run in runs)
         console.print(f"Interrupted after {done} updates. Continue with {commands}")
         return INTERRUPTED
     if is_first:
-        with console.status("playing the final evaluation"):
-            found = [evaluate(runs, training, match, i, FINAL, cfg.final_deals) for i in range(len(rivals))]
-        show(console, {spec: over_seeds(each) for spec, each in zip(cfg.rivals, found, strict=True)})
-        for run, *lines in zip(runs, *found, strict=True):
-            report = run.report(dict(zip(cfg.rivals, lines, strict=True)))
-            console.print(f"Curve {run.folder}/curve.png, checkpoint {run.newest()}, report {report}")
+        conclude(cfg, runs, training, match, console)
     return 0
 
 
@@ -147,6 +145,16 @@ def evaluate(runs: list[Run], training: Training, match: Callable, rival: int, p
     players = apart(jax.device_get(training.learner.params), runs)
     keys = [jax.random.key(run.cfg.seed + purpose) for run in runs]
     return [match(player, rival, key, deals) for player, key in zip(players, keys, strict=True)]
+
+
+def conclude(cfg: RunConfig, runs: list[Run], training: Training, match: Callable, console: Any) -> None:
+    """The final evaluation against every rival: on the terminal, and with the curve in every run's folder."""
+    with console.status("playing the final evaluation"):
+        found = [evaluate(runs, training, match, i, FINAL, cfg.final_deals) for i in range(len(cfg.rivals))]
+    show(console, {spec: over_seeds(each) for spec, each in zip(cfg.rivals, found, strict=True)})
+    for run, *lines in zip(runs, *found, strict=True):
+        report = run.report(dict(zip(cfg.rivals, lines, strict=True)))
+        console.print(f"Curve {run.folder}/curve.png, checkpoint {run.newest()}, report {report}")
 
 
 def save(runs: list[Run], training: Training, mesh: Any) -> None:
