@@ -14,7 +14,7 @@ PLACE = ("run", "resume", "seeds", "coordinator", "processes", "process")
 class PPO:
     """Sizes and coefficients of the learner. Relations between them are checked when it is made."""
 
-    total_steps: int = 10_000_000
+    total_steps: int = 16_000_000
     """decisions to play in all; rounded up to whole updates"""
     envs: int = 512
     """games at a time"""
