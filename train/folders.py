@@ -129,7 +129,7 @@ class Run:
         left.errorbar(millions, wins, errors, marker="o", markersize=3)
         left.axhline(100 / self.task.env.num_players, color="grey", linestyle=":", label="equal strength")
         left.set(xlabel="million decisions", ylabel=f"wins against {self.cfg.rivals[0]}, %", ylim=(0, None))
-        left.legend()
+        left.legend(loc="lower right")
         finished = [row for row in self.rows if row["games"]]
         right.plot([row["steps"] / 1e6 for row in finished], [row["return"] for row in finished])
         right.set(xlabel="million decisions", ylabel="return of a game in training")
