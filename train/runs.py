@@ -151,7 +151,8 @@ def conclude(cfg: RunConfig, runs: list[Run], training: Training, match: Callabl
     """The final evaluation against every rival: on the terminal, and with the curve in every run's folder."""
     with console.status("playing the final evaluation"):
         found = [evaluate(runs, training, match, i, FINAL, cfg.final_deals) for i in range(len(cfg.rivals))]
-    show(console, {spec: over_seeds(each) for spec, each in zip(cfg.rivals, found, strict=True)})
+    whose = f"; mean of {len(runs)} seeds" if len(runs) > 1 else ""
+    show(console, {spec: over_seeds(each) for spec, each in zip(cfg.rivals, found, strict=True)}, whose)
     for run, *lines in zip(runs, *found, strict=True):
         report = run.report(dict(zip(cfg.rivals, lines, strict=True)))
         console.print(f"Curve {run.folder}/curve.png, checkpoint {run.newest()}, report {report}")
@@ -238,11 +239,11 @@ def _speed_column():
     return Speed()
 
 
-def show(console: Any, lines: dict[str, Figures]) -> None:
+def show(console: Any, lines: dict[str, Figures], whose: str = "") -> None:
     """The evaluation as a table on the terminal: a line for each figure."""
     from rich.table import Table
 
-    shown = Table(title="one against three, whole games, every seat of the same deals")
+    shown = Table(title=f"one against the rest, whole games, every seat of the same deals{whose}")
     shown.add_column("")
     for spec in lines:
         shown.add_column(spec, justify="right")
