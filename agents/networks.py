@@ -106,7 +106,7 @@ def sample(policy: distrax.Categorical, key: chex.PRNGKey) -> chex.Array:
 def log_prob_and_entropy(logits: chex.Array, mask: chex.Array, action: chex.Array) -> tuple[chex.Array, chex.Array]:
     """Of `masked(logits, mask)`: the action's log-probability and the entropy, both float32[...].
 
-    What distrax computes as well, but from one exponential a logit, forward and back: a learner's second largest cost.
+    What distrax computes as well, but from one exponential a logit, forward and back.
     """
     legal = jnp.where(mask, logits, jnp.finfo(logits.dtype).min)
     below = legal - jax.lax.stop_gradient(legal.max(-1, keepdims=True))

@@ -24,6 +24,7 @@ def make_step(env: Env, num_envs: int, pool: int | None = None) -> Callable[...,
     step, so it must not run for every game on every step. The second result still shows how the ended games ended
     (rewards, scores) and is equal to the first everywhere else. No two games ever share a deal.
     """
+    # Games last some hundred steps, so about this many end at once; a larger pool deals what nobody needs.
     pool = max(1, num_envs // 128) if pool is None else pool
     if not 1 <= pool <= num_envs:
         raise ValueError(f"vector: pool must be in 1..{num_envs} (the number of games), got {pool!r}")

@@ -358,9 +358,11 @@ def test_several_seeds_are_trained_at_once_each_as_a_run_of_its_own(finished, tm
     chex.assert_trees_all_close(arrays(first)["params"], arrays(finished)["params"], atol=1e-3)
     assert [row["update"] for row in log(second)] == ["1", "2", "3", "4"]
     assert log(first) != log(second)
+    whole = arrays(second)["params"]
     shutil.rmtree(second / "checkpoints" / "4")
     assert drive(resume=str(second)) == 0
-    assert (second / "evaluation.md").exists()
+    chex.assert_trees_all_close(arrays(second)["params"], whole, atol=1e-3)
+    assert checkpoints.latest(second).name == "4"
 
 
 def test_agents_of_any_game_are_evaluated_from_the_command_line(tmp_path, monkeypatch, capsys):
