@@ -13,7 +13,6 @@ import jax.numpy as jnp
 
 from agents import checkpoints
 from jaxgames import Env
-from jaxgames.env import flat
 
 WEIGHTS = pathlib.Path(__file__).parent / "weights"  # one checkpoint for each name, parameters only
 
@@ -117,16 +116,15 @@ def log_prob_and_entropy(logits: chex.Array, mask: chex.Array, action: chex.Arra
 
 
 def observation_size(env: Env) -> int:
-    """Length of `flat` of the default observation; nothing is computed."""
-    key = jax.eval_shape(lambda: jax.random.key(0))
-    return jax.eval_shape(lambda k: flat(env.observe(env.init(k), 0)), key).size
+    """Length of the default observation; nothing is computed."""
+    return env.observation_shape()[0]
 
 
 def network_agent(env: Env, network: PolicyValue, params: Any, greedy: bool = False):
     """The network as an agent; `params` may be traced, so one compilation serves every stage of a training."""
 
     def act(key: chex.PRNGKey, state: Any, player: chex.Array) -> chex.Array:
-        logits = network.apply(params, flat(env.observe(state, player))).logits
+        logits = network.apply(params, env.observe(state, player).astype(jnp.float32)).logits
         policy = masked(logits, env.legal_action_mask(state))
         return policy.mode() if greedy else sample(policy, key)
 

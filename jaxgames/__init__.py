@@ -7,12 +7,20 @@
 
 import dataclasses
 import importlib
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from jaxgames.checked import checked
-from jaxgames.env import Env, State, pick
+from jaxgames.env import Env, Part, State, flatten, pick
 
-__version__ = "0.1.0"
-__all__ = ["Env", "State", "__version__", "checked", "games", "make", "pick"]
+if TYPE_CHECKING:
+    from jaxgames.magictrick.env import MagicTrickEnv
+    from jaxgames.saboteur.env import SaboteurEnv
+    from jaxgames.schafkopf.env import SchafkopfEnv
+    from jaxgames.skullking.env import SkullKingEnv
+    from jaxgames.skyjo.env import SkyjoEnv
+
+__version__ = "0.2.0"
+__all__ = ["Env", "Part", "State", "__version__", "checked", "flatten", "games", "make", "pick"]
 
 # Modules are imported on use, so that one game never pays for the others.
 _GAMES = {
@@ -29,7 +37,19 @@ def games() -> tuple[str, ...]:
     return tuple(_GAMES)
 
 
-def make(game: str, **options) -> Env:
+@overload
+def make(game: Literal["magictrick"], **options: object) -> "MagicTrickEnv": ...
+@overload
+def make(game: Literal["saboteur"], **options: object) -> "SaboteurEnv": ...
+@overload
+def make(game: Literal["schafkopf"], **options: object) -> "SchafkopfEnv": ...
+@overload
+def make(game: Literal["skullking"], **options: object) -> "SkullKingEnv": ...
+@overload
+def make(game: Literal["skyjo"], **options: object) -> "SkyjoEnv": ...
+@overload
+def make(game: str, **options: object) -> Env[Any]: ...
+def make(game: str, **options: object) -> Env[Any]:
     """The environment of one game. A bad name or option is a ValueError that says what is allowed."""
     if game not in _GAMES:
         raise ValueError(f"jaxgames: unknown game {game!r}; the games are {', '.join(games())}")

@@ -1,14 +1,24 @@
-"""The contract that every game keeps: one shared part of the state, and what `step` does at its edges."""
+"""The contract that every game keeps: one shared part of the state, and what surrounds the rules of a game.
+
+A game is a package of rooms, modules with the same functions in every game. `Env` is all that a user calls: it checks
+and casts arguments once, and hands the question to its room.
+"""
 
 import abc
 import dataclasses
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+import functools
+from collections.abc import Mapping
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import chex
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxgames.cards import choose
+
+Deal = Mapping[str, object]  # all chance of a game: arrays or nested lists, as the rules page has them
 
 
 @chex.dataclass(frozen=True)
@@ -23,9 +33,9 @@ class State:
 
     if TYPE_CHECKING:  # what chex.dataclass adds, unseen by type checkers
 
-        def __init__(self, **fields: Any) -> None: ...
+        def __init__(self, **fields: object) -> None: ...
 
-        def replace(self, **changes: Any) -> Self: ...
+        def replace(self, **changes: object) -> Self: ...
 
     @property
     def done(self) -> chex.Array:
@@ -33,19 +43,52 @@ class State:
         return self.terminated | self.truncated
 
 
-@dataclasses.dataclass(frozen=True)
-class Env(abc.ABC):
-    """A game with its static options. Frozen and hashable: equal envs share one compilation.
+StateT = TypeVar("StateT", bound=State)
 
-    A game provides the methods below that raise; what surrounds them (illegal actions, the end, the mask after it)
-    is the same everywhere and lives here.
+
+class Part(NamedTuple):
+    """Where one named part of a view sits in the flat observation, and its natural shape."""
+
+    slice: slice
+    shape: tuple[int, ...]
+
+
+class Rooms(NamedTuple):
+    """The modules of a game. Every function takes the env first, whose fields are the options of the game."""
+
+    state: ModuleType  # draw_deal(env, key), read_deal(env, deal), first_state(env, deal)
+    rules: ModuleType  # legal_actions(env, state), play(env, state, action)
+    observe: ModuleType  # VERSIONS, HONEST, view(env, state, player, version)
+    rewards: ModuleType  # payment(env, before, action, after), illegal_penalty(env), scores(env, state), winners(...)
+    determinize: ModuleType  # determinize(env, key, state, player)
+    render: ModuleType  # render(env, state, player), action_name(env, state, action, viewer)
+    picture: ModuleType  # picture(env, state, player)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Env(abc.ABC, Generic[StateT]):
+    """A game with its static options. Frozen and hashable: envs of the same rules are equal and share a compilation.
+
+    What surrounds the rules (arguments, illegal actions, the end, the mask after it) is the same everywhere and lives
+    here; what is a game's own lives in its rooms.
     """
 
     id: ClassVar[str]
     version: ClassVar[int]  # rises whenever rules, actions or observations change; checkpoints carry it
-    observation_versions: ClassVar[tuple[str, ...]]  # the first is the default
+    rooms: ClassVar[Rooms]
 
     num_players: int
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Every option with the value in force, defaults included: `make(env.id, **env.options) == env`."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.options == other.options  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash((type(self), *self.options.values()))
 
     # -- sizes ---------------------------------------------------------------------------------------------------
 
@@ -59,13 +102,30 @@ class Env(abc.ABC):
     def max_steps(self) -> int:
         """No game has more steps than this."""
 
-    # -- what users call -----------------------------------------------------------------------------------------
+    @property
+    def illegal_penalty(self) -> float:
+        """What an illegal action costs its player."""
+        return float(self.rooms.rewards.illegal_penalty(self))
 
-    @abc.abstractmethod
-    def init(self, key: chex.PRNGKey, deal: Any = None) -> Any:
-        """The first state. `deal` is the complete chance of the game; without it chance is drawn from `key`."""
+    # -- chance --------------------------------------------------------------------------------------------------
 
-    def step(self, state: Any, action: chex.Numeric) -> Any:
+    def deal(self, key: chex.PRNGKey) -> dict[str, Any]:
+        """All chance of a game, as `init` takes it and a record stores it."""
+        return self.rooms.state.draw_deal(self, key)
+
+    def init(self, key: chex.PRNGKey, deal: Deal | None = None) -> StateT:
+        """The first state of the game with this deal; without one, of `self.deal(key)`.
+
+        A deal that is host data is checked, and refused with a ValueError that says what is wrong with it.
+        """
+        return self._first_state(self.deal(key) if deal is None else self.rooms.state.read_deal(self, deal))
+
+    def _first_state(self, deal: Deal) -> StateT:
+        return self.rooms.state.first_state(self, deal)
+
+    # -- play ----------------------------------------------------------------------------------------------------
+
+    def step(self, state: StateT, action: chex.Numeric) -> StateT:
         """The state after `state.current_player` takes `action`.
 
         An action that is not legal ends the game with the penalty of the rules page; after the end nothing changes.
@@ -77,68 +137,132 @@ class Env(abc.ABC):
         actor = jnp.arange(self.num_players) == state.current_player
         forfeit = state.replace(
             terminated=jnp.ones_like(state.terminated),
-            rewards=jnp.where(actor, -jnp.float32(self.illegal_penalty), 0.0),
+            rewards=jnp.where(actor, -jnp.float32(self.illegal_penalty), jnp.float32(0)),
         )
         over = state.replace(rewards=jnp.zeros_like(state.rewards))
         return pick(state.done, over, pick(is_legal, played, forfeit))
 
-    def legal_action_mask(self, state: Any) -> chex.Array:
+    def _play(self, state: StateT, action: chex.Array) -> StateT:
+        """Apply a legal action and pay for it. It also runs for illegal ones in 0..num_actions-1, whose result is
+        thrown away: only its indices must stay in range then."""
+        after = self.rooms.rules.play(self, state, action)
+        return after.replace(rewards=self.rooms.rewards.payment(self, state, action, after))
+
+    def legal_action_mask(self, state: StateT) -> chex.Array:
         """bool[action] for `state.current_player`; all True after the end: no sampler meets an empty row."""
-        return self._legal(state) | state.done
+        return self.rooms.rules.legal_actions(self, state) | state.done
 
-    def is_legal(self, state: Any, action: chex.Array) -> chex.Array:
+    def is_legal(self, state: StateT, action: chex.Numeric) -> chex.Array:
         """bool[], is this action legal in a running game? Never true outside 0..num_actions-1."""
-        return (self._legal(state) & (jnp.arange(self.num_actions) == action)).any()
+        legal = self.rooms.rules.legal_actions(self, state)
+        return (legal & (jnp.arange(self.num_actions) == action)).any()
 
-    def random_action(self, state: Any, word: chex.Array) -> chex.Array:
+    def random_action(self, state: StateT, word: chex.Array) -> chex.Array:
         """A uniformly drawn legal action, int32[], from one random uint32 word."""
         return choose(self.legal_action_mask(state), word)
 
-    def observe(self, state: Any, player: chex.Numeric, version: str | None = None) -> Any:
-        """What `player` may know, seen from its own seat."""
-        version = self.observation_versions[0] if version is None else version
-        if version not in self.observation_versions:
-            known = ", ".join(self.observation_versions)
-            raise ValueError(f"{self.id}: observation version must be one of {known}, got {version!r}")
-        if isinstance(player, int) and not 0 <= player < self.num_players:
-            raise ValueError(f"{self.id}: player must be 0..{self.num_players - 1}, got {player!r}")
-        return self._observe(state, jnp.asarray(player, jnp.int32), version)
-
-    @abc.abstractmethod
-    def determinize(self, key: chex.PRNGKey, state: Any, player: chex.Numeric) -> Any:
-        """Another state that `player` cannot tell from this one; everything hidden, the future included, is redrawn."""
-
-    @abc.abstractmethod
-    def scores(self, state: Any) -> chex.Array:
-        """The players' scores so far, [seat], as the game counts them."""
-
-    @abc.abstractmethod
-    def render(self, state: Any, player: int | None = None) -> str:
-        """The position as text: everything, or only what `player` may know. Host side."""
-
-    @abc.abstractmethod
-    def action_name(self, state: Any, action: int) -> str:
-        """An action of the player to move in words. Host side."""
-
-    # -- what a game provides ------------------------------------------------------------------------------------
+    # -- what a player may know ----------------------------------------------------------------------------------
 
     @property
-    @abc.abstractmethod
-    def illegal_penalty(self) -> float:
-        """What an illegal action costs its player."""
+    def observation_versions(self) -> tuple[str, ...]:
+        """The names that `view` and `observe` take; the first is the default."""
+        return tuple(self.rooms.observe.VERSIONS)
 
-    @abc.abstractmethod
-    def _legal(self, state: Any) -> chex.Array:
-        """bool[action] of a running game; never empty. Anything after the end."""
+    @property
+    def honest_versions(self) -> tuple[str, ...]:
+        """The versions that show nothing hidden."""
+        return tuple(version for version in self.observation_versions if version in self.rooms.observe.HONEST)
 
-    @abc.abstractmethod
-    def _play(self, state: Any, action: chex.Array) -> Any:
-        """Apply a legal action. It also runs for illegal ones in 0..num_actions-1, whose result is thrown away:
-        only its indices must stay in range then."""
+    def view(self, state: StateT, player: chex.Numeric, version: str | None = None) -> Any:
+        """What `player` may know, seen from its own seat: a NamedTuple of arrays in their natural shapes."""
+        return self.rooms.observe.view(self, state, self._seat(player), self._version(version))
 
-    @abc.abstractmethod
-    def _observe(self, state: Any, player: chex.Array, version: str) -> Any:
-        """The observation of one of `observation_versions`."""
+    def observe(self, state: StateT, player: chex.Numeric, version: str | None = None) -> chex.Array:
+        """The view, flattened in order: float32[size], or int32[size] where every part is int32."""
+        return flatten(self.view(state, player, version))
+
+    def layout(self, version: str | None = None) -> dict[str, Part]:
+        """Where each part of the view sits in the flat observation: {name: (slice, shape)}."""
+        return _layout(self, self._version(version))
+
+    def observation_shape(self, version: str | None = None) -> tuple[int, ...]:
+        """The shape of `observe`."""
+        return (sum(part.slice.stop - part.slice.start for part in self.layout(version).values()),)
+
+    def determinize(self, key: chex.PRNGKey, state: StateT, player: chex.Numeric) -> StateT:
+        """Another state that `player` cannot tell from this one; everything hidden, the future included, is redrawn.
+
+        It depends on the key and on what the player knows, never on the hidden part of `state`.
+        """
+        return self.rooms.determinize.determinize(self, key, state, self._seat(player))
+
+    # -- results -------------------------------------------------------------------------------------------------
+
+    def scores(self, state: StateT) -> chex.Array:
+        """The players' scores so far, [seat], as the game counts them."""
+        return self.rooms.rewards.scores(self, state)
+
+    def winners(self, state: StateT) -> chex.Array:
+        """bool[seat], who has won by the rules of the game, all of them after a tie; nobody before the regular end."""
+        return self.rooms.rewards.winners(self, state)
+
+    # -- for people, on the host -----------------------------------------------------------------------------------
+
+    def render(self, state: StateT, player: int | None = None) -> str:
+        """The position as text: everything, or only what `player` may know."""
+        return self.rooms.render.render(self, state, self._viewer(player))
+
+    def picture(self, state: StateT, player: int | None = None) -> str:
+        """The position as SVG: everything, or only what `player` may know; its legal moves carry `data-action`."""
+        return self.rooms.picture.picture(self, state, self._viewer(player))
+
+    def action_name(self, state: StateT, action: int, viewer: int | None = None) -> str:
+        """An action of the player to move in words, as `viewer` may know it; unique among the legal actions."""
+        return self.rooms.render.action_name(self, state, int(action), self._viewer(viewer))
+
+    # -- arguments, checked and cast once --------------------------------------------------------------------------
+
+    def _seat(self, player: chex.Numeric) -> chex.Array:
+        """`player` as int32[]; outside jit a ValueError unless it is an integer in 0..num_players-1."""
+        if not isinstance(player, jax.core.Tracer):
+            self._check_seat(player)
+        return jnp.asarray(player, jnp.int32)
+
+    def _viewer(self, player: int | None) -> int | None:
+        """A seat as a plain int, or None for whoever may see everything."""
+        return None if player is None else self._check_seat(player)
+
+    def _check_seat(self, player: chex.Numeric) -> int:
+        given = np.asarray(player)
+        is_seat = given.shape == () and given.dtype.kind in "iu" and 0 <= int(given) < self.num_players
+        if not is_seat:
+            raise ValueError(f"{self.id}: player must be an integer in 0..{self.num_players - 1}, got {player!r}")
+        return int(given)
+
+    def _version(self, version: str | None) -> str:
+        known = self.observation_versions
+        if version is not None and version not in known:
+            raise ValueError(f"{self.id}: observation version must be one of {', '.join(known)}, got {version!r}")
+        return known[0] if version is None else version
+
+
+@functools.lru_cache(maxsize=256)
+def _layout(env: Env, version: str) -> dict[str, Part]:
+    """Shapes only: nothing is computed."""
+    key = jax.eval_shape(lambda: jax.random.key(0))
+    parts = jax.eval_shape(lambda key: env.view(env.init(key), 0, version), key)
+    ends = np.cumsum([part.size for part in parts])
+    return {
+        name: Part(slice(int(end - part.size), int(end)), part.shape)
+        for name, part, end in zip(parts._fields, parts, ends, strict=True)
+    }
+
+
+def flatten(view: Any) -> chex.Array:
+    """A view as one vector in the order of its parts: int32 if every part is int32, else float32."""
+    parts = [jnp.asarray(part) for part in view]
+    dtype = jnp.int32 if all(part.dtype == jnp.int32 for part in parts) else jnp.float32
+    return jnp.concatenate([part.ravel().astype(dtype) for part in parts])
 
 
 def pick(when: chex.Array, new: Any, old: Any) -> Any:
@@ -153,8 +277,3 @@ def computed_once(values: Any) -> Any:
     shows it, this is how a step says that a fact is settled.
     """
     return jax.lax.optimization_barrier(values)
-
-
-def flat(observation: Any) -> chex.Array:
-    """An observation, array or tree, as one float32 vector."""
-    return jnp.concatenate([jnp.ravel(leaf).astype(jnp.float32) for leaf in jax.tree.leaves(observation)])

@@ -8,7 +8,6 @@ import jax.numpy as jnp
 
 from agents.networks import PolicyValue, masked, sample
 from jaxgames import Env, pick, vector
-from jaxgames.env import flat
 from train import opponents
 from train.opponents import Lineup, Mixture
 
@@ -89,7 +88,7 @@ def rollout(
         act_key, rival_key, seat_key, deal_key = jax.random.split(key, 4)
         states, lineup = tables.states, tables.lineup
         seat = states.current_player
-        observation = jax.vmap(lambda state, player: flat(env.observe(state, player)))(states, seat)
+        observation = jax.vmap(lambda state, player: env.observe(state, player).astype(jnp.float32))(states, seat)
         mask = jax.vmap(env.legal_action_mask)(states)
         out = network.apply(params, observation)
         policy = masked(out.logits, mask)
@@ -129,5 +128,5 @@ def rollout(
 def values_at_cut(env: Env, network: PolicyValue, params: Any, states: Any) -> chex.Array:
     """float32[env, seat]: what every seat expects from here, by its own observation."""
     seats = jnp.arange(env.num_players)
-    look = jax.vmap(lambda state: jax.vmap(lambda seat: flat(env.observe(state, seat)))(seats))
+    look = jax.vmap(lambda state: jax.vmap(lambda seat: env.observe(state, seat).astype(jnp.float32))(seats))
     return network.apply(params, look(states)).value
