@@ -1,7 +1,6 @@
 """Every numbered rule of docs/rules/schafkopf.md, and its worked examples."""
 
 import itertools
-import types
 
 import jax
 import jax.numpy as jnp
@@ -223,7 +222,7 @@ def test_trumps_from_the_weakest(contract, order):
     for weak, strong in itertools.pairwise(trumps):
         other = next(card for card in parse("S7 G7") if card not in trumps)
         trick = jnp.array([strong, weak, other, weak], jnp.int8)
-        assert int(rules.winning_order(trick, jnp.int8(contract))) == 0
+        assert int(rules.trick_winner(trick, jnp.int8(0), jnp.int8(contract))) == 0
 
 
 @pytest.mark.parametrize(
@@ -242,7 +241,9 @@ def test_trumps_from_the_weakest(contract, order):
 def test_who_takes_the_trick(contract, trick, winner, points):
     """SC-17, SC-19. Worked example 10."""
     cards = jnp.array(parse(trick), jnp.int8)
-    assert int(rules.winning_order(cards, jnp.int8(contract))) == winner
+    for leader in range(4):
+        seat = rules.trick_winner(cards, jnp.int8(leader), jnp.int8(contract))
+        assert int(seat) == (leader + winner) % 4
     assert int(rules.points_of(jnp.uint32(card_set(parse(trick))))) == points
 
 
@@ -304,9 +305,9 @@ def test_the_observations_and_the_end_after_running_away():
     places = np.flatnonzero(seen)
     assert places[(places < 55) | (places >= 503)].tolist() == ones
     np.testing.assert_allclose(seen[[17, 18, 551, 552]], [25 / 120, 14 / 120, 8, 2], rtol=1e-6)
-    assert not np.asarray(env.observe_parts(state, 1, "full").teams).any()
+    assert not np.asarray(env.view(state, 1, "full").teams).any()
     state = after(env, state, "GA")
-    assert np.asarray(env.observe_parts(state, 1, "full").teams).tolist() == [1, 0, 0, 1]
+    assert np.asarray(env.view(state, 1, "full").teams).tolist() == [1, 0, 0, 1]
     state = finish(env, state, smallest)
     assert (seats_of(state.points), seats_of(state.tricks)) == ([5, 76, 25, 14], [1, 5, 1, 1])
     assert seats_of(state.rewards) == [80, 80, -80, -80]
@@ -358,17 +359,6 @@ def test_nobody_else_is_restricted():
     assert legal_cards(env, state) == {"G7", "GO", "HO", "SO", "EU", "GU", "HX", "EK"}
 
 
-TARIFF = {
-    "schwarz": "tricks",
-    "tariff_sauspiel": 20,
-    "tariff_solo": 50,
-    "tariff_extra": 10,
-    "tariff_laufende": 10,
-    "min_laufende": 3,
-    "min_laufende_wenz": 2,
-}
-
-
 @pytest.mark.parametrize(
     ("contract", "side", "points", "tricks", "laufende", "doublings", "expected"),
     [
@@ -405,12 +395,12 @@ def test_tariffs_and_least_laufende():
 
 def pay(contract, side, points, tricks, laufende, doublings, **options):
     value = rewards.game_value(
+        jaxgames.make("schafkopf", **options),
         contract=jnp.int8(contract),
         points=jnp.int32(points),
         tricks=jnp.int32(tricks),
         laufende=jnp.int32(laufende),
         doublings=jnp.int32(doublings),
-        tariff=types.SimpleNamespace(**{**TARIFF, **options}),
     )
     is_side = jnp.isin(jnp.arange(4), jnp.array(side))
     return seats_of(rewards.shares(value, is_side, jnp.int8(contract)))

@@ -1,7 +1,6 @@
 """Schafkopf: called ace, Wenz and Solo for four players (docs/rules/schafkopf.md)."""
 
 from jaxgames.schafkopf.env import PEER, SchafkopfEnv
-from jaxgames.schafkopf.observe import layout, observe_parts
 from jaxgames.schafkopf.state import State
 
-__all__ = ["PEER", "SchafkopfEnv", "State", "layout", "observe_parts"]
+__all__ = ["PEER", "SchafkopfEnv", "State"]

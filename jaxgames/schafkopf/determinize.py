@@ -8,7 +8,7 @@ same chance, in a fixed amount of work and without a retry.
 """
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import chex
 import jax
@@ -41,6 +41,10 @@ from jaxgames.schafkopf.cards import (
 )
 from jaxgames.schafkopf.rules import class_of
 from jaxgames.schafkopf.state import State, gone, hand, player_of_turn, seats
+from jaxgames.tricks import seat_after, seats_from
+
+if TYPE_CHECKING:
+    from jaxgames.schafkopf.env import SchafkopfEnv
 
 NUM_HIDDEN = NUM_SEATS - 1
 
@@ -73,6 +77,18 @@ class Evidence(NamedTuple):
     ran_if_owner: chex.Array  # bool[hidden]             it has led a called card
 
 
+def determinize(
+    env: "SchafkopfEnv", key: chex.PRNGKey, state: State, player: chex.Array, consistency: str = "legal"
+) -> State:
+    """Another deal that `player` cannot tell from the true one, uniform over the legal ones (SC-52, SC-53).
+
+    `consistency="none"` deals the unseen cards by their number alone, whatever was bid and played.
+    """
+    del env  # the options change nothing in what a history tells
+    deal = legal_world if consistency == "legal" else any_world
+    return deal(key, state, player)
+
+
 def legal_world(key: chex.PRNGKey, state: State, player: chex.Array) -> State:
     """A uniformly drawn legal deal (SC-52)."""
     share_key, card_key = jax.random.split(key)
@@ -90,7 +106,7 @@ def any_world(key: chex.PRNGKey, state: State, player: chex.Array) -> State:
 
 def gather_evidence(state: State, player: chex.Array) -> Evidence:
     """SC-51 and the list D1..D6 of SC-52, from public facts and the player's own hand."""
-    hidden = (player + 1 + jnp.arange(NUM_HIDDEN, dtype=jnp.int8)) % NUM_SEATS
+    hidden = seats_from(player, NUM_SEATS)[1:]
     shown = (state.dealt & gone(state))[hidden]  # uint32[hidden]  what each seat has played
     unseen = ~(gone(state) | hand(state, player))
     ace = of_contract(CALLED_ACE, state.contract)
@@ -217,14 +233,14 @@ def deal_unseen(key, state: State, player, evidence: Evidence, group_of, shares)
     rank = is_before.sum(axis=1)  # int32[card]  among the unseen cards of its group, in a random order
     first, second = shares[group_of].T
     receiver = (rank >= first).astype(jnp.int8) + (rank >= first + second)
-    hidden_seat = (player + 1 + receiver) % NUM_SEATS
+    hidden_seat = seat_after(player, 1 + receiver, NUM_SEATS)
     received = is_unseen & (hidden_seat == seats()[:, None])  # bool[seat, card]
     kept = jnp.where(seats() == player, state.dealt, state.dealt & gone(state))
     new_cards = union(jnp.where(received, bit(jnp.arange(NUM_CARDS)), jnp.uint32(0)))
     # Whether the owner has run away depends on who he is, unless the ace is the player's own or was shown.
     ace = of_contract(CALLED_ACE, state.contract)
     takes_ace = (new_cards & ace) != 0
-    hidden = (player + 1 + jnp.arange(NUM_HIDDEN, dtype=jnp.int8)) % NUM_SEATS
+    hidden = seats_from(player, NUM_SEATS)[1:]
     ran = (takes_ace[hidden] & evidence.ran_if_owner).any()
     return state.replace(dealt=kept | new_cards, ran_away=jnp.where(takes_ace.any(), ran, state.ran_away))
 

@@ -1,6 +1,10 @@
-"""What a player may know, in the five encodings of the rules page (section 10)."""
+"""What a player may know, in the five encodings of the rules page (section 10).
 
-from typing import NamedTuple
+A version is a NamedTuple; each of its parts is a function of the same name of the state and the player.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import chex
 import jax
@@ -22,212 +26,263 @@ from jaxgames.schafkopf.cards import (
     unpack,
 )
 from jaxgames.schafkopf.state import (
-    FIRST_TRICK,
     NUM_STAGES,
     State,
     first_player,
-    first_state,
     gone,
-    hand,
     num_played,
     player_of_turn,
     seats,
     trick_number,
 )
+from jaxgames.schafkopf.state import hand as hand_of
+from jaxgames.tricks import seats_from
 
-VERSIONS = ("full", "lstm55", "lstm70", "seq70", "linear342")
+if TYPE_CHECKING:
+    from jaxgames.schafkopf.env import SchafkopfEnv
 
 # Suit bit of the contract in the observations: the called suit or the solo suit, -1 for none.
 CONTRACT_SUIT = np.where(CALLED_SUIT >= 0, CALLED_SUIT, np.where(np.arange(NUM_BIDS) >= SOLO, TRUMP_SUIT, -1))
 
 
-class Lstm(NamedTuple):
-    """`lstm55`, `lstm70`: what stays, the cards of the complete tricks, the cards of the open trick."""
-
-    info: jax.Array  # float32[55 or 70]
-    history: jax.Array  # float32[28, 16]   card rows in the order of play, zeros after the last
-    trick: jax.Array  # float32[3, 16]
-    history_length: jax.Array  # int32[]  0..28
-    trick_length: jax.Array  # int32[]  0..3
-
-
-class Sequence(NamedTuple):
-    """`seq70`: what stays, and all cards played so far."""
-
-    info: jax.Array  # float32[70]
-    cards: jax.Array  # float32[31, 16]   card rows in the order of play, zeros after the last
-    length: jax.Array  # int32[]  0..31
-
-
-class Linear(NamedTuple):
-    """`linear342`: no order but that of the open trick."""
-
-    info: jax.Array  # float32[70]
-    played: jax.Array  # float32[seat, card]      by whom, me first
-    trick: jax.Array  # float32[order, card + seat]
-
-
 class Full(NamedTuple):
     """`full`: `linear342`, the bids and the teams as far as they are known."""
 
-    info: jax.Array  # float32[70]
-    played: jax.Array  # float32[seat, card]
-    trick: jax.Array  # float32[order, card + seat]
-    bids: jax.Array  # float32[seat, bid]   me first, zeros before the bid
-    teams: jax.Array  # float32[seat]
+    stage: jax.Array  # bool[stage]        bidding, contra, retour, the eight tricks
+    kind: jax.Array  # bool[3]            Sauspiel, Wenz, Solo; none before the contract and in a passed game
+    suit: jax.Array  # bool[suit]         called, or of the Solo
+    declarer: jax.Array  # bool[seat]         seats are counted from the player, who is the first
+    doubled: jax.Array  # bool[2, seat]      who gave contra, who retour
+    first: jax.Array  # bool[seat]         who begins every stage
+    score: jax.Array  # float32[seat]      card points in complete tricks / 120
+    hand: jax.Array  # bool[card]         what the player still holds
+    played: jax.Array  # bool[seat, card]   who has played what, the open trick included
+    trick: jax.Array  # bool[order, card + seat]  the open trick
+    bids: jax.Array  # bool[seat, bid]    none before the bid
+    teams: jax.Array  # bool[seat]         the declarer's side as everybody knows it
 
 
-def observe(state: State, player: chex.Array, version: str) -> chex.Array:
-    """float32[size of the version]: the parts one after another."""
-    return jnp.concatenate([part.astype(jnp.float32).ravel() for part in observe_parts(state, player, version)])
+class Linear342(NamedTuple):
+    """`linear342`: no order but that of the open trick."""
+
+    stage: jax.Array
+    kind: jax.Array
+    suit: jax.Array
+    declarer: jax.Array
+    doubled: jax.Array
+    first: jax.Array
+    score: jax.Array
+    hand: jax.Array
+    played: jax.Array
+    trick: jax.Array
 
 
-def observe_parts(state: State, player: chex.Array, version: str) -> Lstm | Sequence | Linear | Full:
-    """The observation as named parts, for networks that read sequences. All zero after the end (SC-36)."""
-    player = jnp.asarray(player, jnp.int8)
-    parts = {"lstm55": _lstm55, "lstm70": _lstm70, "seq70": _seq70, "linear342": _linear342, "full": _full}
-    seen = parts[version](state, player)
+class Seq70(NamedTuple):
+    """`seq70`: all cards played so far as one sequence."""
+
+    stage: jax.Array
+    kind: jax.Array
+    suit: jax.Array
+    declarer: jax.Array
+    doubled: jax.Array
+    first: jax.Array
+    score: jax.Array
+    hand: jax.Array
+    cards: jax.Array  # bool[31, 16]  rows of rank, suit and seat in the order of play, zeros after the last
+    length: jax.Array  # int32[]       0..31
+
+
+class Lstm70(NamedTuple):
+    """`lstm70`: the cards of the complete tricks and those of the open trick as two sequences."""
+
+    stage: jax.Array
+    kind: jax.Array
+    suit: jax.Array
+    declarer: jax.Array
+    doubled: jax.Array
+    first: jax.Array
+    score: jax.Array
+    hand: jax.Array
+    history: jax.Array  # bool[28, 16]  rows as of `cards`
+    open_cards: jax.Array  # bool[3, 16]
+    history_length: jax.Array  # int32[]       0..28
+    open_length: jax.Array  # int32[]       0..3
+
+
+class Lstm55(NamedTuple):
+    """`lstm55`: `lstm70` without stage and doublings, but with the teams."""
+
+    kind: jax.Array
+    suit: jax.Array
+    declarer: jax.Array
+    first: jax.Array
+    score: jax.Array
+    hand: jax.Array
+    teams: jax.Array
+    history: jax.Array
+    open_cards: jax.Array
+    history_length: jax.Array
+    open_length: jax.Array
+
+
+VERSIONS: dict[str, type[Any]] = {
+    "full": Full,
+    "lstm55": Lstm55,
+    "lstm70": Lstm70,
+    "seq70": Seq70,
+    "linear342": Linear342,
+}
+HONEST = tuple(VERSIONS)
+
+
+def view(env: "SchafkopfEnv", state: State, player: chex.Array, version: str) -> Any:
+    """The parts of the version, in order. All zero after the end (SC-36)."""
+    del env  # the same under every option
+    parts = VERSIONS[version]
+    seen = parts(*(PARTS[name](state, player) for name in parts._fields))
     return jax.tree.map(lambda part: jnp.where(state.done, jnp.zeros_like(part), part), seen)
 
 
-def layout(version: str) -> dict[str, slice]:
-    """Where each part sits in the flat vector of `observe`."""
-    parts = jax.eval_shape(lambda: observe_parts(first_state(jnp.arange(NUM_CARDS), jnp.int8(0)), 0, version))
-    ends = np.cumsum([part.size for part in parts])
-    return {
-        name: slice(int(end - part.size), int(end)) for name, part, end in zip(parts._fields, parts, ends, strict=True)
-    }
+def stage(state: State, player: chex.Array) -> chex.Array:
+    """bool[stage]."""
+    del player
+    return _one_hot(state.stage, NUM_STAGES)
 
 
-def _lstm55(state: State, player: chex.Array) -> Lstm:
-    info = [_game(state), _who(state, player), _first(state, player), _score(state, player)]
-    info += [_hand(state, player), _teams(state, player)]
-    return _tricks(state, player, jnp.concatenate(info))
+def kind(state: State, player: chex.Array) -> chex.Array:
+    """bool[3]: Sauspiel, Wenz or Solo; nothing without a contract."""
+    del player
+    starts = [state.contract >= first for first in (SAUSPIEL, WENZ, SOLO)]
+    return jnp.stack([starts[0] & ~starts[1], starts[1] & ~starts[2], starts[2]])
 
 
-def _lstm70(state: State, player: chex.Array) -> Lstm:
-    return _tricks(state, player, _info70(state, player))
+def suit(state: State, player: chex.Array) -> chex.Array:
+    """bool[suit] of the contract: called, or of the Solo."""
+    del player
+    return _one_hot(of_contract(CONTRACT_SUIT, state.contract), 4)
 
 
-def _seq70(state: State, player: chex.Array) -> Sequence:
-    rows = _card_rows(state, player).reshape(NUM_CARDS, -1)
-    return Sequence(info=_info70(state, player), cards=rows[: NUM_CARDS - 1], length=num_played(state))
+def declarer(state: State, player: chex.Array) -> chex.Array:
+    """bool[seat]; nobody before the contract."""
+    return seats_from(player, NUM_SEATS) == state.declarer
 
 
-def _linear342(state: State, player: chex.Array) -> Linear:
-    me_first = (player + seats()) % NUM_SEATS
-    cards = _open(state, state.played)
+def doubled(state: State, player: chex.Array) -> chex.Array:
+    """bool[2, seat]: who gave contra, and who retour."""
+    return seats_from(player, NUM_SEATS) == jnp.stack([state.contra, state.retour])[:, None]
+
+
+def first(state: State, player: chex.Array) -> chex.Array:
+    """bool[seat]: who begins every stage."""
+    return seats_from(player, NUM_SEATS) == first_player(state)
+
+
+def score(state: State, player: chex.Array) -> chex.Array:
+    """float32[seat]: card points in complete tricks / 120."""
+    return state.points[seats_from(player, NUM_SEATS)].astype(jnp.float32) / 120
+
+
+def hand(state: State, player: chex.Array) -> chex.Array:
+    """bool[card]: what the player still holds."""
+    return unpack(hand_of(state, player))
+
+
+def played(state: State, player: chex.Array) -> chex.Array:
+    """bool[seat, card]. Whoever was dealt a played card has played it, and everybody saw it."""
+    return unpack((state.dealt & gone(state))[seats_from(player, NUM_SEATS)])
+
+
+def trick(state: State, player: chex.Array) -> chex.Array:
+    """bool[order, card + seat]: the open trick, zeros where no card lies yet."""
+    cards = state.played[trick_number(state)]
     lies = (cards >= 0)[:, None]
-    card_bits = cards[:, None] == jnp.arange(NUM_CARDS)
-    seat_bits = lies & _one_hot(_relative(_open(state, player_of_turn(state)), player), NUM_SEATS)
-    return Linear(
-        info=_info70(state, player),
-        # Whoever was dealt a played card has played it, and everybody saw it.
-        played=_floats(unpack((state.dealt & gone(state))[me_first])),
-        trick=_floats(jnp.concatenate([card_bits, seat_bits], axis=-1)),
-    )
+    card_bits = cards[:, None] == jnp.arange(NUM_CARDS, dtype=jnp.int8)
+    seat_bits = lies & (player_of_turn(state)[trick_number(state)][:, None] == seats_from(player, NUM_SEATS))
+    return jnp.concatenate([card_bits, seat_bits], axis=-1)
 
 
-def _full(state: State, player: chex.Array) -> Full:
-    me_first = (player + seats()) % NUM_SEATS
-    bids = _floats(_one_hot(state.bids[me_first], NUM_BIDS))
-    return Full(**_linear342(state, player)._asdict(), bids=bids, teams=_teams(state, player))
+def bids(state: State, player: chex.Array) -> chex.Array:
+    """bool[seat, bid]; none before the bid."""
+    return _one_hot(state.bids[seats_from(player, NUM_SEATS)], NUM_BIDS)
 
 
-def _info70(state: State, player: chex.Array) -> chex.Array:
-    stage = _floats(_one_hot(state.stage, NUM_STAGES))
-    doubled = jnp.stack([_seat_bits(state.contra, player), _seat_bits(state.retour, player)]).ravel()
-    return jnp.concatenate(
-        [
-            stage,
-            _game(state),
-            _who(state, player),
-            doubled,
-            _first(state, player),
-            _score(state, player),
-            _hand(state, player),
-        ]
-    )
-
-
-def _tricks(state: State, player: chex.Array, info: chex.Array) -> Lstm:
-    """The cards of the complete tricks and those of the open one, beside `info`."""
-    rows = _card_rows(state, player)
-    is_complete = (jnp.arange(NUM_TRICKS) < trick_number(state))[:, None, None]
-    history = jnp.where(is_complete, rows, 0.0).reshape(NUM_CARDS, -1)
-    history_length = NUM_SEATS * trick_number(state).astype(jnp.int32)
-    return Lstm(
-        info=info,
-        history=history[: NUM_CARDS - NUM_SEATS],
-        trick=_open(state, rows)[: NUM_SEATS - 1],
-        history_length=history_length,
-        trick_length=num_played(state) - history_length,
-    )
-
-
-def _card_rows(state: State, player: chex.Array) -> chex.Array:
-    """float32[trick, order, 16]: rank, suit and player of each played card, zeros where none lies yet."""
-    lies = (state.played >= 0)[..., None]
-    rank = _one_hot(state.played >> 2, 8)
-    suit = _one_hot(state.played & 3, 4)
-    seat = _one_hot(_relative(player_of_turn(state), player), NUM_SEATS)
-    return _floats(lies & jnp.concatenate([rank, suit, seat], axis=-1))
-
-
-def _game(state: State) -> chex.Array:
-    """Type [Sauspiel, Wenz, Solo] and suit of the contract; zeros without one."""
-    kinds = [state.contract >= SAUSPIEL, state.contract >= WENZ, state.contract >= SOLO]
-    sauspiel, wenz, solo = kinds[0] & ~kinds[1], kinds[1] & ~kinds[2], kinds[2]
-    suit = _one_hot(of_contract(CONTRACT_SUIT, state.contract), 4)
-    return _floats(jnp.concatenate([jnp.stack([sauspiel, wenz, solo]), suit]))
-
-
-def _who(state: State, player: chex.Array) -> chex.Array:
-    return _seat_bits(state.declarer, player)
-
-
-def _first(state: State, player: chex.Array) -> chex.Array:
-    return _seat_bits(first_player(state), player)
-
-
-def _score(state: State, player: chex.Array) -> chex.Array:
-    me_first = (player + seats()) % NUM_SEATS
-    return state.points[me_first].astype(jnp.float32) / 120
-
-
-def _hand(state: State, player: chex.Array) -> chex.Array:
-    return _floats(unpack(hand(state, player)))
-
-
-def _teams(state: State, player: chex.Array) -> chex.Array:
-    """The declarer's side as everybody knows it: in Sauspiel nothing until the called ace lies on the table."""
-    me_first = (player + seats()) % NUM_SEATS
+def teams(state: State, player: chex.Array) -> chex.Array:
+    """bool[seat]: the declarer's side as everybody knows it; in Sauspiel nothing until the called ace lies there."""
     ace = of_contract(CALLED_ACE, state.contract)
     has_shown_ace = ((state.dealt & gone(state)) & ace) != 0
     is_known = (state.contract >= WENZ) | has_shown_ace.any()
     side = is_known & ((seats() == state.declarer) | has_shown_ace)
-    return _floats(side[me_first])
+    return side[seats_from(player, NUM_SEATS)]
 
 
-def _open(state: State, by_trick: chex.Array) -> chex.Array:
-    """The row of the open trick of [trick, ...]."""
-    return by_trick[jnp.clip(state.stage - FIRST_TRICK, 0, NUM_TRICKS - 1)]
+def cards(state: State, player: chex.Array) -> chex.Array:
+    """bool[31, 16]: all cards played so far in order; the 32nd ends the game."""
+    return _card_rows(state, player).reshape(NUM_CARDS, -1)[:-1]
 
 
-def _relative(seat: chex.Array, player: chex.Array) -> chex.Array:
-    """Seats counted from the observer, who is 0."""
-    return (seat - player) % NUM_SEATS
+def length(state: State, player: chex.Array) -> chex.Array:
+    """int32[], of `cards`."""
+    del player
+    return num_played(state)
 
 
-def _seat_bits(seat: chex.Array, player: chex.Array) -> chex.Array:
-    """float32[seat], the bit of one seat, me first; zeros for NO_SEAT."""
-    return _floats((seat >= 0) & _one_hot(_relative(seat, player), NUM_SEATS))
+def history(state: State, player: chex.Array) -> chex.Array:
+    """bool[28, 16]: the cards of the complete tricks."""
+    is_complete = jnp.arange(NUM_TRICKS) < trick_number(state)
+    rows = is_complete[:, None, None] & _card_rows(state, player)
+    return rows[:-1].reshape(NUM_CARDS - NUM_SEATS, -1)
+
+
+def open_cards(state: State, player: chex.Array) -> chex.Array:
+    """bool[3, 16]: the cards of the open trick; the fourth completes it."""
+    return _card_rows(state, player)[trick_number(state)][:-1]
+
+
+def history_length(state: State, player: chex.Array) -> chex.Array:
+    """int32[]."""
+    del player
+    return NUM_SEATS * trick_number(state).astype(jnp.int32)
+
+
+def open_length(state: State, player: chex.Array) -> chex.Array:
+    """int32[]."""
+    return num_played(state) - history_length(state, player)
+
+
+PARTS: dict[str, Callable[[State, chex.Array], chex.Array]] = {
+    part.__name__: part
+    for part in (
+        stage,
+        kind,
+        suit,
+        declarer,
+        doubled,
+        first,
+        score,
+        hand,
+        played,
+        trick,
+        bids,
+        teams,
+        cards,
+        length,
+        history,
+        open_cards,
+        history_length,
+        open_length,
+    )
+}
+
+
+def _card_rows(state: State, player: chex.Array) -> chex.Array:
+    """bool[trick, order, 16]: rank, suit and seat of each played card, zeros where none lies yet."""
+    lies = (state.played >= 0)[..., None]
+    rank = _one_hot(state.played >> 2, 8)
+    suit = _one_hot(state.played & 3, 4)
+    seat = player_of_turn(state)[..., None] == seats_from(player, NUM_SEATS)
+    return lies & jnp.concatenate([rank, suit, seat], axis=-1)
 
 
 def _one_hot(values: chex.Array, length: int) -> chex.Array:
     """bool[..., length]; no bit for values outside 0..length-1."""
     return values[..., None] == jnp.arange(length, dtype=jnp.int8)
-
-
-def _floats(bits: chex.Array) -> chex.Array:
-    return bits.astype(jnp.float32)

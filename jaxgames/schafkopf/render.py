@@ -1,5 +1,7 @@
 """A position as text."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from jaxgames.schafkopf.cards import (
@@ -17,11 +19,15 @@ from jaxgames.schafkopf.cards import (
 )
 from jaxgames.schafkopf.state import BIDDING, CONTRA, FIRST_TRICK, RETOUR, State
 
+if TYPE_CHECKING:
+    from jaxgames.schafkopf.env import SchafkopfEnv
+
 STAGE_NAMES = {BIDDING: "bidding", CONTRA: "contra", RETOUR: "retour"}
 
 
-def render(state: State, player: int | None = None) -> str:
+def render(env: "SchafkopfEnv", state: State, player: int | None = None) -> str:
     """Everything on the table, and all hands or only that of `player`."""
+    del env
     stage = int(state.stage)
     title = STAGE_NAMES.get(stage, f"trick {stage - FIRST_TRICK}")
     lines = [f"Schafkopf, {title}, {_contract(state)}"]
@@ -36,8 +42,9 @@ def render(state: State, player: int | None = None) -> str:
     return "\n".join(lines)
 
 
-def action_name(state: State, action: int) -> str:
-    """An action in words, as its player would say it."""
+def action_name(env: "SchafkopfEnv", state: State, action: int, viewer: int | None = None) -> str:
+    """An action in words, as its player would say it; whatever is said or played, everybody hears and sees (SC-50)."""
+    del env, viewer
     if action >= FIRST_CARD:
         return f"play {NAMES[action - FIRST_CARD]}"
     if action in (DOUBLE, NO_DOUBLE):

@@ -1,10 +1,13 @@
-"""What a finished game pays (SC-27..33)."""
+"""What a finished game pays, and who has won it (SC-27..33)."""
+
+from typing import TYPE_CHECKING
 
 import chex
 import jax.numpy as jnp
 
 from jaxgames.schafkopf.cards import (
     CALLED_ACE,
+    NO_CARD,
     NO_SEAT,
     NUM_TRICKS,
     NUM_TRUMPS,
@@ -18,26 +21,61 @@ from jaxgames.schafkopf.cards import (
 )
 from jaxgames.schafkopf.state import State, seats
 
+if TYPE_CHECKING:
+    from jaxgames.schafkopf.env import SchafkopfEnv
+
 MOST_LAUFENDE = 14
 
 
-def payout(state: State, tariff) -> chex.Array:
-    """float32[seat] in cents of a game whose last trick is taken; `tariff` is the env with its options. Zero-sum."""
-    side = declarers_side(state)
+def payment(env: "SchafkopfEnv", before: State, action: chex.Array, after: State) -> chex.Array:
+    """SC-33, float32[seat] in cents: the step that plays the 32nd card pays, zero-sum; every other pays nothing."""
+    del before, action
+    side = declarers_side(after)
     value = game_value(
-        contract=state.contract,
-        points=jnp.where(side, state.points, 0).sum(),
-        tricks=jnp.where(side, state.tricks, 0).sum(),
-        laufende=laufende(union(jnp.where(side, state.dealt, 0)), state.contract),
-        doublings=(state.contra != NO_SEAT).astype(jnp.int32) + (state.retour != NO_SEAT),
-        tariff=tariff,
+        env,
+        contract=after.contract,
+        points=points_of_side(after),
+        tricks=jnp.where(side, after.tricks, 0).sum(),
+        laufende=laufende(union(jnp.where(side, after.dealt, 0)), after.contract),
+        doublings=(after.contra != NO_SEAT).astype(jnp.int32) + (after.retour != NO_SEAT),
     )
-    return shares(value, side, state.contract)
+    # A game that all passed has ended too, but its contract is worth nothing.
+    return jnp.where(after.terminated, shares(value, side, after.contract), jnp.float32(0))
+
+
+def illegal_penalty(env: "SchafkopfEnv") -> float:
+    """SC-35: what an illegal action costs, no less than any game."""
+    extras = 2 * env.tariff_extra + MOST_LAUFENDE * env.tariff_laufende
+    lost = max(3 * (env.tariff_solo + extras), env.tariff_sauspiel + extras)
+    return float(lost * (4 if env.contra else 1))
+
+
+def scores(env: "SchafkopfEnv", state: State) -> chex.Array:
+    """int8[seat], card points taken."""
+    del env
+    return state.points
+
+
+def winners(env: "SchafkopfEnv", state: State) -> chex.Array:
+    """SC-27, SC-28, bool[seat]: the side that won the game; nobody where all passed, or before the last card."""
+    del env
+    is_played = (state.played[-1, -1] != NO_CARD) & (state.contract != PASS)
+    return is_played & (declarers_side(state) == has_won(points_of_side(state)))
 
 
 def declarers_side(state: State) -> chex.Array:
     """SC-27, bool[seat]: the declarer, and in Sauspiel whoever was dealt the called ace."""
     return (seats() == state.declarer) | ((state.dealt & of_contract(CALLED_ACE, state.contract)) != 0)
+
+
+def points_of_side(state: State) -> chex.Array:
+    """SC-27, int32[]: the card points that the declarer's side has taken."""
+    return jnp.where(declarers_side(state), state.points, 0).sum(dtype=jnp.int32)
+
+
+def has_won(points: chex.Array) -> chex.Array:
+    """SC-28, bool[]: has the declarer's side won with these points? 60:60 is lost."""
+    return points >= 61
 
 
 def laufende(side_cards: chex.Array, contract: chex.Array) -> chex.Array:
@@ -50,18 +88,26 @@ def laufende(side_cards: chex.Array, contract: chex.Array) -> chex.Array:
     return size((first & (~first + 1)) - 1)
 
 
-def game_value(*, contract, points, tricks, laufende, doublings, tariff) -> chex.Array:
+def game_value(
+    env: "SchafkopfEnv",
+    *,
+    contract: chex.Array,
+    points: chex.Array,
+    tricks: chex.Array,
+    laufende: chex.Array,
+    doublings: chex.Array,
+) -> chex.Array:
     """SC-28..31, int32[]: what one opponent pays, negative if the side lost."""
     is_sauspiel = (contract >= SAUSPIEL) & (contract < WENZ)
     is_schneider = (points >= 91) | (points <= 30)
-    all_or_nothing, taken = (120, points) if tariff.schwarz == "points" else (NUM_TRICKS, tricks)
+    all_or_nothing, taken = (120, points) if env.schwarz == "points" else (NUM_TRICKS, tricks)
     is_schwarz = (taken == 0) | (taken == all_or_nothing)
-    least = jnp.where(contract == WENZ, tariff.min_laufende_wenz, tariff.min_laufende)
-    value = jnp.where(is_sauspiel, tariff.tariff_sauspiel, tariff.tariff_solo)
-    value += tariff.tariff_extra * (is_schneider.astype(jnp.int32) + is_schwarz)
-    value += jnp.where(laufende >= least, tariff.tariff_laufende * laufende, 0)
+    least = jnp.where(contract == WENZ, env.min_laufende_wenz, env.min_laufende)
+    value = jnp.where(is_sauspiel, env.tariff_sauspiel, env.tariff_solo)
+    value += env.tariff_extra * (is_schneider.astype(jnp.int32) + is_schwarz)
+    value += jnp.where(laufende >= least, env.tariff_laufende * laufende, 0)
     value <<= doublings
-    return jnp.where(points >= 61, value, -value)
+    return jnp.where(has_won(points), value, -value)
 
 
 def shares(value: chex.Array, side: chex.Array, contract: chex.Array) -> chex.Array:
@@ -70,10 +116,3 @@ def shares(value: chex.Array, side: chex.Array, contract: chex.Array) -> chex.Ar
     gain = jnp.where(is_sauspiel, value, 3 * value)
     paid = jnp.where(side, gain, -value)
     return jnp.where(contract == PASS, 0, paid).astype(jnp.float32)
-
-
-def largest_loss(tariff) -> int:
-    """SC-35: what an illegal action costs, no less than any game."""
-    extras = 2 * tariff.tariff_extra + MOST_LAUFENDE * tariff.tariff_laufende
-    lost = max(3 * (tariff.tariff_solo + extras), tariff.tariff_sauspiel + extras)
-    return lost * (4 if tariff.contra else 1)

@@ -1,5 +1,7 @@
 """The rules of Schafkopf: what is legal, and what an action does. Payouts are in `rewards`."""
 
+from typing import TYPE_CHECKING
+
 import chex
 import jax.numpy as jnp
 
@@ -47,9 +49,13 @@ from jaxgames.schafkopf.state import (
     seats,
     trick_number,
 )
+from jaxgames.tricks import play_order, seat_after, seats_from, strongest
+
+if TYPE_CHECKING:
+    from jaxgames.schafkopf.env import SchafkopfEnv
 
 
-def legal_actions(state: State, *, loose: bool) -> chex.Array:
+def legal_actions(env: "SchafkopfEnv", state: State) -> chex.Array:
     """bool[action] for the player to move. The stage picks one of three masks, and none of them is ever empty."""
     mine = hand(state, state.current_player)
     doubles = jnp.stack([may_double(state, mine), jnp.bool_(True)])
@@ -57,7 +63,7 @@ def legal_actions(state: State, *, loose: bool) -> chex.Array:
         [
             legal_bids(mine) & (state.stage == BIDDING),
             doubles & ((state.stage == CONTRA) | (state.stage == RETOUR)),
-            unpack(legal_cards(state, mine, loose=loose)) & (state.stage >= FIRST_TRICK),
+            unpack(legal_cards(env, state, mine)) & (state.stage >= FIRST_TRICK),
         ]
     )
 
@@ -78,7 +84,7 @@ def may_double(state: State, mine: chex.Array) -> chex.Array:
     return contra | retour
 
 
-def legal_cards(state: State, mine: chex.Array, *, loose: bool) -> chex.Array:
+def legal_cards(env: "SchafkopfEnv", state: State, mine: chex.Array) -> chex.Array:
     """SC-18, SC-22..26, uint32[]: follow the led class; the owner of the called ace is bound until he runs away."""
     led = open_trick(state)[0]
     ace = of_contract(CALLED_ACE, state.contract)
@@ -94,7 +100,7 @@ def legal_cards(state: State, mine: chex.Array, *, loose: bool) -> chex.Array:
     is_searched = is_bound & ((led_class & ace) != 0)
     # SC-25: before the last trick he holds another card to throw away.
     is_barred = is_bound & (state.stage < LAST_TRICK)
-    if loose:
+    if env.called_ace_discard == "loose":
         is_barred &= (printed_suit(led) & ace) == 0
     discards = jnp.where(is_barred, mine & ~ace, mine)
     following = jnp.where(is_searched, ace, jnp.where(follows != 0, follows, discards))
@@ -112,19 +118,19 @@ def class_of(card: chex.Array, contract: chex.Array) -> chex.Array:
     return jnp.where((bit(card) & trumps) != 0, trumps, printed_suit(card) & ~trumps)
 
 
-def play(state: State, action: chex.Array, *, contra: bool, end_when_all_pass: bool) -> State:
-    """One decision of the player to move, up to the end of its stage or trick; rewards are left to `rewards`."""
+def play(env: "SchafkopfEnv", state: State, action: chex.Array) -> State:
+    """One decision of the player to move, up to the end of its stage or trick."""
     stage = state.stage  # read once: no transition may trigger the next
     is_last = state.current_player == dealer(state)
-    ends_trick = (state.current_player - leader(state)) % NUM_SEATS == NUM_SEATS - 1
+    follower = seat_after(state.current_player, 1, NUM_SEATS)
+    ends_trick = follower == leader(state)
 
-    state = state.replace(rewards=jnp.zeros_like(state.rewards))
     state = place_bid(state, action, when=stage == BIDDING)
     state = give_contra(state, when=(stage == CONTRA) & (action == DOUBLE))
     state = give_retour(state, when=(stage == RETOUR) & (action == DOUBLE))
     state = play_card(state, action, when=stage >= FIRST_TRICK)
-    state = state.replace(current_player=(state.current_player + 1) % NUM_SEATS)
-    state = close_bidding(state, contra, end_when_all_pass, when=(stage == BIDDING) & is_last)
+    state = state.replace(current_player=follower)
+    state = close_bidding(env, state, when=(stage == BIDDING) & is_last)
     state = close_contra(state, when=(stage == CONTRA) & is_last)
     state = close_retour(state, when=(stage == RETOUR) & is_last)
     return award_trick(state, when=(stage >= FIRST_TRICK) & ends_trick)
@@ -150,31 +156,32 @@ def play_card(state: State, action: chex.Array, *, when: chex.Array) -> State:
     """SC-18: the card goes on the table. SC-23: the owner of the called ace may run away with it."""
     card = (action - FIRST_CARD).astype(jnp.int8)
     mine = hand(state, state.current_player)
-    order = (state.current_player - leader(state)) % NUM_SEATS
-    leads_called_card = (order == 0) & ((bit(card) & of_contract(CALLED_CARDS, state.contract)) != 0)
+    is_leader = state.current_player == leader(state)
+    leads_called_card = is_leader & ((bit(card) & of_contract(CALLED_CARDS, state.contract)) != 0)
     holds_ace = (mine & of_contract(CALLED_ACE, state.contract)) != 0
-    is_here = (jnp.arange(NUM_TRICKS) == trick_number(state))[:, None] & (seats() == order)
+    is_my_turn = seats_from(leader(state), NUM_SEATS) == state.current_player  # bool[order]
+    is_here = (jnp.arange(NUM_TRICKS) == trick_number(state))[:, None] & is_my_turn
     return state.replace(
         played=jnp.where(when & is_here, card, state.played),
         ran_away=state.ran_away | (when & leads_called_card & holds_ace),
     )
 
 
-def close_bidding(state: State, contra: bool, end_when_all_pass: bool, *, when: chex.Array) -> State:
+def close_bidding(env: "SchafkopfEnv", state: State, *, when: chex.Array) -> State:
     """SC-10, SC-11: the highest type of game wins, among equals the earliest bid."""
     types = (state.bids > PASS).astype(jnp.int8) + (state.bids >= WENZ) + (state.bids >= SOLO)
-    delay = (seats() - first_player(state)) % NUM_SEATS
-    strength = 4 * types - delay
+    strength = 4 * types - play_order(first_player(state), NUM_SEATS)
     is_best = strength == strength.max()
     contract = jnp.where(is_best, state.bids, 0).sum(dtype=jnp.int8)
     winner = jnp.where(is_best, seats(), 0).sum(dtype=jnp.int8)
     all_passed = contract == PASS
-    nobody = jnp.int8(NO_SEAT) if end_when_all_pass else dealer(state)
+    ends = env.all_pass == "end"
+    nobody = jnp.int8(NO_SEAT) if ends else dealer(state)
     closed = state.replace(
         contract=contract,
         declarer=jnp.where(all_passed, nobody, winner),
-        stage=jnp.full_like(state.stage, CONTRA if contra else FIRST_TRICK),
-        terminated=all_passed & end_when_all_pass,
+        stage=jnp.full_like(state.stage, CONTRA if env.contra else FIRST_TRICK),
+        terminated=all_passed & ends,
     )
     return pick(when, closed, state)
 
@@ -193,7 +200,7 @@ def close_retour(state: State, *, when: chex.Array) -> State:
 def award_trick(state: State, *, when: chex.Array) -> State:
     """SC-19, SC-20: the winner takes the points and leads the next trick; the game ends with the eighth."""
     trick = open_trick(state)
-    winner = (leader(state) + winning_order(trick, state.contract)) % NUM_SEATS
+    winner = trick_winner(trick, leader(state), state.contract)
     is_winner = seats() == winner
     is_next = jnp.arange(NUM_TRICKS) == trick_number(state) + 1
     is_over = state.stage == LAST_TRICK
@@ -208,16 +215,15 @@ def award_trick(state: State, *, when: chex.Array) -> State:
     return pick(when, awarded, state)
 
 
-def winning_order(trick: chex.Array, contract: chex.Array) -> chex.Array:
-    """SC-19, int8[]: which card of a complete trick wins, 0 for the first played."""
+def trick_winner(trick: chex.Array, leader: chex.Array, contract: chex.Array) -> chex.Array:
+    """SC-19, int8[]: the seat that wins a complete trick, int8[order], led by `leader`."""
     trumps = of_contract(TRUMPS, contract)
     rank, suit = trick >> 2, trick & 3
     # SC-16: the trump suit by rank, above it the Unters by suit, above them the Obers by suit.
     trump_power = jnp.where(rank == UNTER, 8 + suit, jnp.where(rank == OBER, 12 + suit, rank))
     is_trump = (bit(trick) & trumps) != 0
     power = jnp.where(is_trump, 16 + trump_power, jnp.where(suit == suit[0], rank, -1))
-    # The order rides in the low bits: powers never tie unless both cards have lost.
-    return ((4 * power + seats()).max() % 4).astype(jnp.int8)
+    return seat_after(leader, strongest(power, seats()), NUM_SEATS)
 
 
 def points_of(cards: chex.Array) -> chex.Array:

@@ -1,10 +1,20 @@
-"""One game of Schafkopf as facts, and how to read them."""
+"""One game of Schafkopf as facts: how it is dealt, and how to read them."""
+
+from typing import TYPE_CHECKING
 
 import chex
+import jax
 import jax.numpy as jnp
 
+from jaxgames.cards import shuffle
+from jaxgames.env import Deal
 from jaxgames.env import State as BaseState
-from jaxgames.schafkopf.cards import NO_BID, NO_CARD, NO_SEAT, NUM_SEATS, NUM_TRICKS, bit, union
+from jaxgames.options import check_deal_int, check_deal_keys, check_permutation
+from jaxgames.schafkopf.cards import NO_BID, NO_CARD, NO_SEAT, NUM_CARDS, NUM_SEATS, NUM_TRICKS, bit, union
+from jaxgames.tricks import seat_after
+
+if TYPE_CHECKING:
+    from jaxgames.schafkopf.env import SchafkopfEnv
 
 # Stages in order; each trick is one. A stage is also the place of its bit in the observations.
 BIDDING, CONTRA, RETOUR, FIRST_TRICK = range(4)
@@ -30,9 +40,26 @@ class State(BaseState):
     ran_away: chex.Array  # bool[]             the owner of the called ace led another card of its suit (SC-23)
 
 
-def first_state(deck: chex.Array, dealer: chex.Array) -> State:
+def draw_deal(env: "SchafkopfEnv", key: chex.PRNGKey) -> dict[str, chex.Array]:
+    """SC-6: {"dealer": int8[], "deck": int8[32]}, all chance of a game."""
+    del env  # the same under every option
+    deck_key, dealer_key = jax.random.split(key)
+    dealer = jax.random.randint(dealer_key, (), 0, NUM_SEATS, jnp.int32)
+    return {"dealer": dealer.astype(jnp.int8), "deck": shuffle(deck_key, NUM_CARDS)}
+
+
+def read_deal(env: "SchafkopfEnv", deal: Deal) -> dict[str, chex.Array]:
+    """A given deal as arrays, checked where it is host data (SC-6)."""
+    check_deal_keys(env.id, deal, ("dealer", "deck"))
+    check_deal_int(env.id, "dealer", deal["dealer"], 0, NUM_SEATS - 1)
+    check_permutation(env.id, "deck", deal["deck"], range(NUM_CARDS))
+    return {name: jnp.asarray(deal[name], jnp.int8) for name in ("dealer", "deck")}
+
+
+def first_state(env: "SchafkopfEnv", deal: Deal) -> State:
     """SC-6, SC-7: seat p holds deck[8p .. 8p+7], the seat after the dealer begins."""
-    first_player = ((dealer + 1) % NUM_SEATS).astype(jnp.int8)
+    del env  # the same under every option
+    first_player = seat_after(deal["dealer"], 1, NUM_SEATS)
     nobody = jnp.int8(NO_SEAT)
     return State(
         current_player=first_player,
@@ -40,7 +67,7 @@ def first_state(deck: chex.Array, dealer: chex.Array) -> State:
         terminated=jnp.bool_(False),
         truncated=jnp.bool_(False),
         step_count=jnp.int32(0),
-        dealt=union(bit(deck.reshape(NUM_SEATS, -1))),
+        dealt=union(bit(deal["deck"].reshape(NUM_SEATS, -1))),
         played=jnp.full((NUM_TRICKS, NUM_SEATS), NO_CARD, jnp.int8),
         leaders=jnp.where(jnp.arange(NUM_TRICKS) == 0, first_player, nobody),
         bids=jnp.full(NUM_SEATS, NO_BID, jnp.int8),
@@ -72,7 +99,7 @@ def first_player(state: State) -> chex.Array:
 
 def dealer(state: State) -> chex.Array:
     """int8[], the seat that ends every stage before the tricks."""
-    return (state.leaders[0] + 3) % NUM_SEATS
+    return seat_after(first_player(state), NUM_SEATS - 1, NUM_SEATS)
 
 
 def gone(state: State) -> chex.Array:
@@ -103,9 +130,9 @@ def leader(state: State) -> chex.Array:
 
 def num_played(state: State) -> chex.Array:
     """int32[], how many cards have been played."""
-    return (state.played >= 0).sum()
+    return (state.played >= 0).sum(dtype=jnp.int32)
 
 
 def player_of_turn(state: State) -> chex.Array:
     """int8[trick, order], the seat whose turn it was; only where a card lies."""
-    return (state.leaders[:, None] + seats()) % NUM_SEATS
+    return seat_after(state.leaders[:, None], seats(), NUM_SEATS)
