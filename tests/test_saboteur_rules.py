@@ -1,5 +1,6 @@
 """The numbered rules and worked examples of docs/rules/saboteur.md. Deals are data: `ids*` of section 14."""
 
+import dataclasses
 import functools
 import pathlib
 
@@ -11,7 +12,7 @@ import pytest
 import jaxgames
 from jaxgames.saboteur import cards, cells, gold, mine, rules
 from jaxgames.saboteur.cards import BOTTOM, LEFT, RIGHT, TOP
-from jaxgames.saboteur.rewards import digging_distance
+from jaxgames.saboteur.rewards import digging_distance, payment
 from jaxgames.saboteur.state import MINERS, SABOTEURS
 from tests.support import cited_rules, rule_numbers
 
@@ -44,7 +45,7 @@ def deal(env, deck=(), goals=(0, 1, 2), roles=(), nuggets=()):
     if env.variant == "paths":
         return {"rounds": [entry]}
     entry["roles"] = ids(roles, env.num_roles)
-    return {"gold": ids(nuggets, 28), "rounds": [entry] * env.rounds}
+    return {"gold": ids(nuggets, 28), "rounds": [entry] * env.rules.rounds}
 
 
 def start(env, **chance):
@@ -166,7 +167,7 @@ def test_sb_7_sb_13_roles_and_hands_by_players():
     """SB-7, SB-13: one role card more than players; smaller hands at larger tables."""
     assert [make(num_players=n).num_saboteurs for n in range(3, 11)] == [1, 1, 2, 2, 3, 3, 3, 4]
     assert [make(num_players=n).num_roles for n in range(3, 11)] == list(range(4, 12))
-    assert [make(num_players=n).hand_size for n in range(3, 11)] == [6, 6, 6, 5, 5, 4, 4, 4]
+    assert [make(num_players=n).rules.hand_size for n in range(3, 11)] == [6, 6, 6, 5, 5, 4, 4, 4]
 
 
 def test_sb_8_sb_9_grid_and_layout():
@@ -536,13 +537,12 @@ def test_sb_35_saboteur_pay(saboteurs, each):
 )
 def test_sb_46_win(nuggets, paid):
     """SB-37, SB-46: ties share the win; all tied pays nothing."""
-    from jaxgames.saboteur.rewards import rewards
-
     env = make(**FULL_3, reward="win")
     state = start(env)
     over = state.replace(nuggets=jnp.array(nuggets, jnp.int8), terminated=jnp.bool_(True))
-    assert rewards(env, state, over).tolist() == paid
-    assert rewards(env, state, over.replace(terminated=jnp.bool_(False))).tolist() == [0, 0, 0]
+    assert payment(env, state, jnp.int32(0), over).tolist() == paid
+    running = over.replace(terminated=jnp.bool_(False))
+    assert payment(env, state, jnp.int32(0), running).tolist() == [0, 0, 0]
 
 
 def test_sb_40_skips_end_a_paths_game():
@@ -601,14 +601,27 @@ def test_bad_options_are_refused(options, message):
 
 
 def test_defaults_depend_on_the_variant():
-    """Section 1: None is the variant's default, and the resolved env equals one built with the values."""
+    """Section 1: None is the default of the variant and the number of players; `rules` has the value in force."""
     env = make()
-    assert (env.num_players, env.hand_size, env.deck, env.rounds, env.reward) == (5, 6, "official", 3, "gold")
+    assert (env.num_players, env.rules) == (5, (6, "official", 3, "gold"))
     same = jaxgames.make("saboteur", num_players=5, hand_size=6, deck="official", rounds=3, reward="gold")
     assert (env, hash(env)) == (same, hash(same))
+    assert jaxgames.make("saboteur", **env.options) == env
     paths = make(variant="paths")
-    assert (paths.num_players, paths.hand_size, paths.deck, paths.rounds, paths.reward) == (4, 6, "seed", 1, "seed")
-    assert paths.observation_versions == ("seed",)
+    assert (paths.num_players, paths.rules) == (4, (6, "seed", 1, "seed"))
+    assert paths.observation_versions == paths.honest_versions == ("seed",)
+
+
+def test_options_can_be_replaced():
+    """Section 1, SB-13: what depends on the variant and the number of players follows them, unless it was given."""
+    env = make()
+    assert dataclasses.replace(env, num_players=7) == make(num_players=7)
+    assert dataclasses.replace(env, num_players=7).options["hand_size"] == 5
+    assert dataclasses.replace(env, variant="paths") == make(variant="paths", num_players=5)
+    assert dataclasses.replace(make(variant="paths"), variant="full") == make(num_players=4)
+    assert dataclasses.replace(make(deck="seed"), num_players=3).rules.deck == "seed"
+    with pytest.raises(ValueError, match=r"saboteur: hand_size must be in 5\.\.5, got 6"):
+        dataclasses.replace(make(hand_size=6), num_players=7)
 
 
 def broken_deals():

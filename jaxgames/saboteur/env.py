@@ -1,48 +1,59 @@
 """Saboteur as an environment: its options, its sizes, and calls into the other rooms."""
 
 import dataclasses
-from typing import Any, ClassVar
+import functools
+from typing import Any, ClassVar, NamedTuple
 
 import chex
-import jax
 import jax.numpy as jnp
-import numpy as np
 
-from jaxgames.env import Env
+from jaxgames.env import Env, Rooms
 from jaxgames.options import check_bool, check_choice, check_float, check_int
-from jaxgames.saboteur import choose, rules
-from jaxgames.saboteur import determinize as worlds
-from jaxgames.saboteur import observe as views
-from jaxgames.saboteur import render as text
-from jaxgames.saboteur import rewards as pay
+from jaxgames.saboteur import choose, determinize, observe, picture, render, rewards, rules, state
 from jaxgames.saboteur.cards import HAND_SIZE, MAX_HAND, NUM_CARDS, NUM_PATH_CARDS, NUM_TOOLS, SABOTEURS
 from jaxgames.saboteur.cells import Grid, make_grid
-from jaxgames.saboteur.state import State, deal_cards, first_state, read_deal
+from jaxgames.saboteur.rules import Legal
+from jaxgames.saboteur.state import State
 
-# Options whose default depends on the variant (section 1 of the rules page).
+
+class Rules(NamedTuple):
+    """The options whose default depends on the variant and the number of players, with the values in force."""
+
+    hand_size: int
+    deck: str
+    rounds: int
+    reward: str
+
+
+# Section 1 of the rules page, by variant; SB-13 fixes the hands of the full game.
+NUM_PLAYERS = {"full": 5, "paths": 4}
+PLAYERS = {"full": (3, 10), "paths": (1, 6)}
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "full": {"num_players": 5, "deck": "official", "rounds": 3, "reward": "gold"},
-    "paths": {"num_players": 4, "deck": "seed", "rounds": 1, "reward": "seed", "hand_size": 6},
+    "full": {"deck": "official", "rounds": 3, "reward": "gold"},
+    "paths": {"deck": "seed", "rounds": 1, "reward": "seed"},
 }
 REWARDS = {"full": ("gold", "team", "win"), "paths": ("seed",)}
 
 
-@dataclasses.dataclass(frozen=True)
-class SaboteurEnv(Env):
-    """`full`: the published card game. `paths`: its path-laying part alone. None takes the variant's default."""
+@dataclasses.dataclass(frozen=True, eq=False)
+class SaboteurEnv(Env[State]):
+    """`full`: the published card game. `paths`: its path-laying part alone.
+
+    An option that is None takes the default of the variant; `rules` has the value in force.
+    """
 
     id: ClassVar[str] = "saboteur"
-    version: ClassVar[int] = 1
-    observation_versions: ClassVar[tuple[str, ...]] = ("full", "seed")  # `paths` has `seed` alone
+    version: ClassVar[int] = 2
+    rooms: ClassVar[Rooms] = Rooms(state, rules, observe, rewards, determinize, render, picture)
 
     num_players: int = None  # type: ignore[assignment]
     variant: str = "full"
-    hand_size: int = None  # type: ignore[assignment]
-    deck: str = None  # type: ignore[assignment]
-    rounds: int = None  # type: ignore[assignment]
+    hand_size: int | None = None
+    deck: str | None = None
+    rounds: int | None = None
     grid: str = "exact"
     goal_x: int = 8
-    reward: str = None  # type: ignore[assignment]
+    reward: str | None = None
     final_reward_winner: float = 10.0
     rank_from: str = "finisher"
     dist_reward_scale: float = 0.0
@@ -53,36 +64,41 @@ class SaboteurEnv(Env):
 
     def __post_init__(self):
         check_choice(self.id, "variant", self.variant, ("full", "paths"))
-        is_full = self.variant == "full"
-        given = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        given |= {name: value for name, value in DEFAULTS[self.variant].items() if given[name] is None}
-        given["num_players"] = check_int(
-            self.id, "num_players", given["num_players"], *((3, 10) if is_full else (1, 6))
-        )
-        given["hand_size"] = self._check_hand_size(given["num_players"], given["hand_size"])
-        given["rounds"] = check_int(self.id, "rounds", given["rounds"], 1, 3 if is_full else 1)
-        given["goal_x"] = check_int(self.id, "goal_x", given["goal_x"], 2, 8)
-        given["final_reward_winner"] = check_float(self.id, "final_reward_winner", given["final_reward_winner"], low=1)
-        given["dist_reward_scale"] = check_float(self.id, "dist_reward_scale", given["dist_reward_scale"])
-        given["self_break"] = check_bool(self.id, "self_break", given["self_break"])
-        given["sabotaged_get_gold"] = check_bool(self.id, "sabotaged_get_gold", given["sabotaged_get_gold"])
-        check_choice(self.id, "deck", given["deck"], ("official", "seed"))
-        check_choice(self.id, "grid", given["grid"], ("exact", "seed"))
-        check_choice(self.id, "reward", given["reward"], REWARDS[self.variant])
-        check_choice(self.id, "rank_from", given["rank_from"], ("finisher", "seat"))
-        check_choice(self.id, "skip_rule", given["skip_rule"], ("always", "stuck"))
-        check_choice(self.id, "dead_end_obs", given["dead_end_obs"], ("own", "path"))
-        for name, value in given.items():
+        num_players = NUM_PLAYERS[self.variant] if self.num_players is None else self.num_players
+        checked = {
+            "num_players": check_int(self.id, "num_players", num_players, *PLAYERS[self.variant]),
+            "goal_x": check_int(self.id, "goal_x", self.goal_x, 2, 8),
+            "final_reward_winner": check_float(self.id, "final_reward_winner", self.final_reward_winner, low=1),
+            "dist_reward_scale": check_float(self.id, "dist_reward_scale", self.dist_reward_scale),
+            "self_break": check_bool(self.id, "self_break", self.self_break),
+            "sabotaged_get_gold": check_bool(self.id, "sabotaged_get_gold", self.sabotaged_get_gold),
+        }
+        for name, value in checked.items():
             object.__setattr__(self, name, value)
-        if not is_full:
-            object.__setattr__(self, "observation_versions", ("seed",))
+        check_choice(self.id, "grid", self.grid, ("exact", "seed"))
+        check_choice(self.id, "rank_from", self.rank_from, ("finisher", "seat"))
+        check_choice(self.id, "skip_rule", self.skip_rule, ("always", "stuck"))
+        check_choice(self.id, "dead_end_obs", self.dead_end_obs, ("own", "path"))
+        _ = self.rules  # checks the others
 
-    def _check_hand_size(self, num_players: int, hand_size: Any) -> int:
-        """SB-13: the full game fixes it; in `paths` the deck limits it."""
-        if self.variant == "full":
-            fixed = HAND_SIZE[num_players]
-            return check_int(self.id, "hand_size", fixed if hand_size is None else hand_size, fixed, fixed)
-        return check_int(self.id, "hand_size", hand_size, 1, min(MAX_HAND, NUM_PATH_CARDS // num_players))
+    @functools.cached_property
+    def rules(self) -> Rules:
+        """The options that depend on others, checked, with their defaults filled in."""
+        is_full, defaults = self.variant == "full", DEFAULTS[self.variant]
+        given = {name: getattr(self, name) for name in Rules._fields}
+        chosen = defaults | {name: value for name, value in given.items() if value is not None}
+        most = min(MAX_HAND, NUM_PATH_CARDS // self.num_players)
+        low, high = (HAND_SIZE[self.num_players],) * 2 if is_full else (1, most)
+        return Rules(
+            hand_size=check_int(self.id, "hand_size", chosen.get("hand_size", high), low, high),
+            deck=check_choice(self.id, "deck", chosen["deck"], ("official", "seed")),
+            rounds=check_int(self.id, "rounds", chosen["rounds"], 1, defaults["rounds"]),
+            reward=check_choice(self.id, "reward", chosen["reward"], REWARDS[self.variant]),
+        )
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return super().options | self.rules._asdict()
 
     @property
     def cells(self) -> Grid:
@@ -124,19 +140,16 @@ class SaboteurEnv(Env):
 
     @property
     def max_steps(self) -> int:
-        return NUM_CARDS * self.rounds if self.variant == "full" else NUM_PATH_CARDS * self.num_players
+        return NUM_CARDS * self.rules.rounds if self.variant == "full" else NUM_PATH_CARDS * self.num_players
 
     @property
-    def illegal_penalty(self) -> float:
-        return pay.illegal_penalty(self)
+    def observation_versions(self) -> tuple[str, ...]:
+        return observe.VERSIONS if self.variant == "full" else ("seed",)
 
-    def init(self, key: chex.PRNGKey, deal: Any = None) -> State:
-        return first_state(self, deal_cards(self, key) if deal is None else read_deal(self, deal))
+    def is_legal(self, state: State, action: chex.Numeric) -> chex.Array:
+        return rules.is_legal(self, state, jnp.asarray(action, jnp.int32))
 
-    def is_legal(self, state: State, action: chex.Array) -> chex.Array:
-        return rules.is_legal(self, state, action)
-
-    def legal_factors(self, state: State) -> rules.Legal:
+    def legal_factors(self, state: State) -> Legal:
         """The legal actions of the player to move in factors, far smaller than the flat mask: the cells of every
         slot and orientation as bits (`cells.unpack` spreads them), tool targets, discards, and the skip."""
         return rules.legal_factors(self, state)
@@ -152,39 +165,6 @@ class SaboteurEnv(Env):
             raise ValueError(f"{self.id}: wish must be (card, x, y, orientation[, target]), got {len(wish)} entries")
         return choose.snap(self, state, (*wish, 0)[:5], fallback)
 
-    def determinize(self, key: chex.PRNGKey, state: State, player: chex.Numeric) -> State:
-        return worlds.determinize(self, key, state, jnp.asarray(player, jnp.int32))
-
-    def scores(self, state: State) -> chex.Array:
-        return pay.scores(self, state)
-
     def found_gold(self, state: State) -> chex.Array:
         """bool[], does the gold of the current (or last) round lie face up?"""
-        return pay.found_gold(self, state)
-
-    def render(self, state: State, player: int | None = None) -> str:
-        return text.render(self, state, player)
-
-    def action_name(self, state: State, action: int) -> str:
-        return text.action_name(self, state, action)
-
-    def observation_layout(self, version: str | None = None) -> dict[str, slice]:
-        """Where each part of an observation sits in the flat vector."""
-        shapes = jax.eval_shape(lambda: views.view(self, self.init(jax.random.key(0)), jnp.int32(0)))
-        named = dict(zip(views.View._fields, shapes, strict=True))
-        if (version or self.observation_versions[0]) == "seed":
-            named = {name: named[name] for name in ("board", "hand")}
-        ends = np.cumsum([shape.size for shape in named.values()])
-        return {
-            name: slice(int(end - shape.size), int(end)) for (name, shape), end in zip(named.items(), ends, strict=True)
-        }
-
-    def _legal(self, state: State) -> chex.Array:
-        return rules.legal_mask(self, state)
-
-    def _play(self, state: State, action: chex.Array) -> State:
-        played = rules.play(self, state, action)
-        return played.replace(rewards=pay.rewards(self, state, played))
-
-    def _observe(self, state: State, player: chex.Array, version: str) -> chex.Array:
-        return views.observe(self, state, player, version)
+        return rewards.found_gold(self, state)

@@ -21,7 +21,7 @@ def settle(env: "SaboteurEnv", state: State, found_gold: chex.Array, *, when: ch
     shares, num_drawn = miner_shares(env, state, is_saboteur)
     pay = jnp.where(is_saboteur, jnp.asarray(SABOTEUR_PAY)[is_saboteur.sum()], 0)
     won = jnp.where(found_gold, shares, pay)
-    this_round = jnp.arange(env.rounds) == state.round
+    this_round = jnp.arange(env.rules.rounds) == state.round
     winner = jnp.where(found_gold, MINERS, SABOTEURS)
     return state.replace(
         nuggets=jnp.where(when, state.nuggets + won, state.nuggets).astype(jnp.int8),

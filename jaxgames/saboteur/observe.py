@@ -40,8 +40,19 @@ MAX_ROUNDS = 3
 PAIRS = ((LEFT, RIGHT), (LEFT, TOP), (LEFT, BOTTOM), (RIGHT, TOP), (RIGHT, BOTTOM), (TOP, BOTTOM))
 
 
-class View(NamedTuple):
-    """Everything one player may know, itself first and the others clockwise."""
+VERSIONS = ("full", "seed")  # `paths` has `seed` alone
+HONEST = VERSIONS
+
+
+class SeedView(NamedTuple):
+    """The cards on the table and in one's own hand, float32[2332]."""
+
+    board: jax.Array  # float32[row, feature]  cards in ascending (x, y), zero rows after them
+    hand: jax.Array  # float32[slot, feature]
+
+
+class FullView(NamedTuple):
+    """Everything one player may know, itself first and the others clockwise, float32[2441 + 14N + 2N^2]."""
 
     board: jax.Array  # float32[row, feature]  cards in ascending (x, y), zero rows after them
     hand: jax.Array  # float32[slot, feature]
@@ -57,18 +68,15 @@ class View(NamedTuple):
     accounted: jax.Array  # float32[type]  share of the copies whose place the player knows
 
 
-def observe(env: "SaboteurEnv", state: State, player: chex.Array, version: str) -> chex.Array:
-    """float32[2332] for `seed`, float32[2441 + 14N + 2N^2] for `full`."""
-    parts: tuple[chex.Array, ...]
+def view(env: "SaboteurEnv", state: State, player: chex.Array, version: str) -> SeedView | FullView:
+    """The named parts of an observation, in its order."""
     if version == "seed":
-        parts = (board_rows(env, state), hand_rows(env, held(state, player)))
-    else:
-        parts = view(env, state, player)
-    return jnp.concatenate([part.astype(jnp.float32).ravel() for part in parts])
+        return SeedView(board=board_rows(env, state), hand=hand_rows(env, held(state, player)))
+    return full_view(env, state, player)
 
 
-def view(env: "SaboteurEnv", state: State, player: chex.Array) -> View:
-    """The named parts of the `full` observation, in its order."""
+def full_view(env: "SaboteurEnv", state: State, player: chex.Array) -> FullView:
+    """SB-31, section 11: hand, role and looks of the player, and what everybody knows."""
     n = env.num_players
     seats = (player + jnp.arange(n)) % n
     kinds = held(state, player)
@@ -78,9 +86,9 @@ def view(env: "SaboteurEnv", state: State, player: chex.Array) -> View:
     )
     is_known = known_goals(env, state, player)
     is_gold = is_known & (state.goals[state.round] == GOLD)
-    copies = COPIES[env.deck]
+    copies = COPIES[env.rules.deck]
     accounted = type_counts(state, known_places(env, state, player)) / copies
-    return View(
+    return FullView(
         board=board_rows(env, state),
         hand=hand_rows(env, kinds),
         action_cards=kinds[:, None] == jnp.arange(NUM_PATHS, NUM_TYPES),

@@ -16,20 +16,34 @@ if TYPE_CHECKING:
 MAX_DISTANCE = 8
 
 
-def rewards(env: "SaboteurEnv", before: State, after: State) -> chex.Array:
+def payment(env: "SaboteurEnv", before: State, action: chex.Array, after: State) -> chex.Array:
     """float32[seat], paid by the step from `before` to `after`."""
-    pay = {"seed": _seed, "gold": _gold, "team": _team, "win": _win}[env.reward]
+    del action  # everything that pays can be seen on the table
+    pay = {"seed": _seed, "gold": _gold, "team": _team, "win": _win}[env.rules.reward]
     return pay(env, before, after).astype(jnp.float32)
 
 
 def illegal_penalty(env: "SaboteurEnv") -> float:
     """SB-48."""
-    return float({"seed": 20, "gold": 6 * env.rounds, "team": env.rounds, "win": 1}[env.reward])
+    rounds = env.rules.rounds
+    return float({"seed": 20, "gold": 6 * rounds, "team": rounds, "win": 1}[env.rules.reward])
 
 
 def scores(env: "SaboteurEnv", state: State) -> chex.Array:
     """SB-47: float32[seat], nuggets; in `paths` the final rewards."""
-    return state.nuggets.astype(jnp.float32) if env.variant == "full" else finish_rewards(env, state)
+    points = state.nuggets if env.variant == "full" else finish_rewards(env, state)
+    return points.astype(jnp.float32)
+
+
+def winners(env: "SaboteurEnv", state: State) -> chex.Array:
+    """bool[seat]. Full: the most nuggets after the last round, ties share the win (SB-37).
+
+    Paths: the first of the final ranking, who reached the gold or with `rank_from="seat"` sits first (SB-43); nobody
+    where the gold was not reached. Where `final_reward_winner` makes the ranks equal, they share the win.
+    """
+    points = scores(env, state)
+    is_decided = state.winners[-1] != UNDECIDED if env.variant == "full" else found_gold(env, state)
+    return (points == points.max()) & is_decided
 
 
 def found_gold(env: "SaboteurEnv", state: State) -> chex.Array:

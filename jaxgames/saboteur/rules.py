@@ -95,7 +95,7 @@ def legal_factors(env: "SaboteurEnv", state: State) -> Legal:
     )
 
 
-def legal_mask(env: "SaboteurEnv", state: State) -> chex.Array:
+def legal_actions(env: "SaboteurEnv", state: State) -> chex.Array:
     """bool[action], the factors laid out by SB-19."""
     legal = legal_factors(env, state)
     board = unpack_together(env.cells, jnp.moveaxis(legal.cells, 1, -1)).ravel()
@@ -250,14 +250,14 @@ def end_turn(env: "SaboteurEnv", state: State, move: Move, found_gold: chex.Arra
         return pass_turn(env, state.replace(terminated=is_over), when=~is_over)
     round_over = found_gold | hands_empty
     state = gold.settle(env, state, found_gold, when=round_over)
-    is_over = round_over & (state.round == env.rounds - 1)
+    is_over = round_over & (state.round == env.rules.rounds - 1)
     state = next_round(env, state, when=round_over & ~is_over)
     return pass_turn(env, state.replace(terminated=is_over), when=~is_over)
 
 
 def next_round(env: "SaboteurEnv", state: State, *, when: chex.Array) -> State:
     """SB-36: the next round of the deal is set up at once."""
-    if env.rounds == 1:
+    if env.rules.rounds == 1:
         return state
     return pick(when, state.replace(**round_start(env), round=state.round + jnp.int8(1)), state)
 

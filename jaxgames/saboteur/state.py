@@ -25,6 +25,8 @@ from jaxgames.saboteur.cards import (
 if TYPE_CHECKING:
     from jaxgames.saboteur.env import SaboteurEnv
 
+Deal = dict[str, Any]  # SB-10: ids, "gold" (full) and "rounds", a dict of "roles" (full), "goals" and "deck" for each
+
 FACE_DOWN = -1  # in `played_on`: the card was discarded, not played
 UNDECIDED, MINERS, SABOTEURS = range(3)  # who won a round
 
@@ -56,8 +58,40 @@ class State(contract.State):
     skips: chex.Array  # int8[]  skips in a row (paths)
 
 
-def first_state(env: "SaboteurEnv", deal: dict[str, chex.Array]) -> State:
-    """The start of a game on a deal made by `deal_cards` or `read_deal`."""
+def draw_deal(env: "SaboteurEnv", key: chex.PRNGKey) -> Deal:
+    """SB-10, SB-14: all shuffles of a game, uniform and independent, as ids."""
+    deck_key, goal_key, role_key, gold_key = jax.random.split(key, 4)
+    num_rounds = env.rules.rounds
+    goals, decks = shuffles(goal_key, num_rounds, NUM_GOALS), shuffles(deck_key, num_rounds, env.num_cards)
+    if env.variant == "paths":
+        return {"rounds": [{"goals": goals[0], "deck": decks[0]}]}
+    roles = shuffles(role_key, num_rounds, env.num_roles)
+    rounds = [{"roles": roles[i], "goals": goals[i], "deck": decks[i]} for i in range(num_rounds)]
+    return {"gold": shuffle(gold_key, NUM_GOLD_CARDS), "rounds": rounds}
+
+
+def read_deal(env: "SaboteurEnv", deal: Any) -> Deal:
+    """A given deal in the form of SB-10 as int8 arrays, or a ValueError that says what is wrong with it."""
+    is_full = env.variant == "full"
+    check_deal_keys(env.id, deal, ("gold", "rounds") if is_full else ("rounds",))
+    rounds, num_rounds = deal["rounds"], env.rules.rounds
+    if not isinstance(rounds, (list, tuple)) or len(rounds) != num_rounds:
+        given = f"{len(rounds)} entries" if isinstance(rounds, (list, tuple)) else repr(rounds)
+        raise ValueError(f"{env.id}: deal rounds must be a list of {num_rounds} (one per round), got {given}")
+    sizes = ({"roles": env.num_roles} if is_full else {}) | {"goals": NUM_GOALS, "deck": env.num_cards}
+    for i, entry in enumerate(rounds):
+        check_deal_keys(f"{env.id} round {i}", entry, tuple(sizes))
+        for name, size in sizes.items():
+            check_permutation(env.id, f"deal rounds[{i}].{name}", entry[name], range(size))
+    read: Deal = {"rounds": [{name: jnp.asarray(entry[name], jnp.int8) for name in sizes} for entry in rounds]}
+    if not is_full:
+        return read
+    check_permutation(env.id, "deal gold", deal["gold"], range(NUM_GOLD_CARDS))
+    return {"gold": jnp.asarray(deal["gold"], jnp.int8), **read}
+
+
+def first_state(env: "SaboteurEnv", deal: Deal) -> State:
+    """The start of a game on a deal of `draw_deal` or `read_deal`."""
     n = env.num_players
     return State(
         current_player=jnp.int8(0),
@@ -65,19 +99,32 @@ def first_state(env: "SaboteurEnv", deal: dict[str, chex.Array]) -> State:
         terminated=jnp.bool_(False),
         truncated=jnp.bool_(False),
         step_count=jnp.int32(0),
-        **deal,
+        **cards_of(env, deal),
         **round_start(env),
         round=jnp.int8(0),
         gold_drawn=jnp.int8(0),
         nuggets=jnp.zeros(n, jnp.int8),
-        winners=jnp.zeros(env.rounds, jnp.int8),
+        winners=jnp.zeros(env.rules.rounds, jnp.int8),
         skips=jnp.int8(0),
     )
 
 
+def cards_of(env: "SaboteurEnv", deal: Deal) -> dict[str, chex.Array]:
+    """What the ids of a deal stand for, by field of the state: copies of a card are the same card (SB-5)."""
+    deck = env.rules.deck
+    ids = {name: jnp.stack([entry[name] for entry in deal["rounds"]]) for name in deal["rounds"][0]}
+    is_full = env.variant == "full"
+    return {
+        "deck": jnp.asarray(TYPE_OF_ID[deck])[ids["deck"]],
+        "goals": jnp.asarray(GOAL_OF_ID[deck])[ids["goals"]],
+        "roles": ids["roles"] < env.num_saboteurs if is_full else jnp.zeros((env.rules.rounds, env.num_roles), bool),
+        "gold": jnp.asarray(NUGGETS_OF_ID)[deal["gold"]] if is_full else jnp.zeros(NUM_GOLD_CARDS, jnp.int8),
+    }
+
+
 def round_start(env: "SaboteurEnv") -> dict[str, chex.Array]:
     """What every round begins with: the start card alone in the mine (SB-9), full hands (SB-12), whole tools."""
-    grid, n, size = env.cells, env.num_players, env.hand_size
+    grid, n, size = env.cells, env.num_players, env.rules.hand_size
     hand = np.full((n, MAX_HAND), NO_CARD, np.int8)
     hand[:, :size] = np.arange(n * size).reshape(n, size)
     return {
@@ -89,48 +136,4 @@ def round_start(env: "SaboteurEnv") -> dict[str, chex.Array]:
         "played_by": jnp.full(env.num_cards, NO_CARD, jnp.int8),
         "played_on": jnp.zeros(env.num_cards, jnp.int8),
         "broken": jnp.zeros((n, NUM_TOOLS), bool),
-    }
-
-
-def deal_cards(env: "SaboteurEnv", key: chex.PRNGKey) -> dict[str, chex.Array]:
-    """SB-10, SB-14: all shuffles of a game, uniform and independent."""
-    deck_key, goal_key, role_key, gold_key = jax.random.split(key, 4)
-    ids = {
-        "deck": shuffles(deck_key, env.rounds, env.num_cards),
-        "goals": shuffles(goal_key, env.rounds, NUM_GOALS),
-        "roles": shuffles(role_key, env.rounds, env.num_roles),
-        "gold": shuffle(gold_key, NUM_GOLD_CARDS),
-    }
-    return _cards_of_ids(env, ids)
-
-
-def read_deal(env: "SaboteurEnv", deal: Any) -> dict[str, chex.Array]:
-    """A given deal in the form of SB-10, or a ValueError that says what is wrong with it."""
-    is_full = env.variant == "full"
-    check_deal_keys(env.id, deal, ("gold", "rounds") if is_full else ("rounds",))
-    rounds = deal["rounds"]
-    if not isinstance(rounds, (list, tuple)) or len(rounds) != env.rounds:
-        given = f"{len(rounds)} entries" if isinstance(rounds, (list, tuple)) else repr(rounds)
-        raise ValueError(f"{env.id}: deal rounds must be a list of {env.rounds} (one per round), got {given}")
-    sizes = {"goals": NUM_GOALS, "deck": env.num_cards} | ({"roles": env.num_roles} if is_full else {})
-    for i, entry in enumerate(rounds):
-        check_deal_keys(f"{env.id} round {i}", entry, tuple(sizes))
-        for name, size in sizes.items():
-            check_permutation(env.id, f"deal rounds[{i}].{name}", entry[name], range(size))
-    if is_full:
-        check_permutation(env.id, "deal gold", deal["gold"], range(NUM_GOLD_CARDS))
-    ids = {name: jnp.stack([jnp.asarray(entry[name], jnp.int32) for entry in rounds]) for name in sizes}
-    ids.setdefault("roles", jnp.zeros((env.rounds, env.num_roles), jnp.int32))
-    ids["gold"] = jnp.asarray(deal.get("gold", np.zeros(NUM_GOLD_CARDS)), jnp.int32)
-    return _cards_of_ids(env, ids)
-
-
-def _cards_of_ids(env: "SaboteurEnv", ids: dict[str, chex.Array]) -> dict[str, chex.Array]:
-    """The cards that the ids of a deal stand for: copies of a card are the same card (SB-5)."""
-    is_full = env.variant == "full"
-    return {
-        "deck": jnp.asarray(TYPE_OF_ID[env.deck])[ids["deck"]],
-        "goals": jnp.asarray(GOAL_OF_ID[env.deck])[ids["goals"]],
-        "roles": (ids["roles"] < env.num_saboteurs) & is_full,
-        "gold": jnp.asarray(NUGGETS_OF_ID)[ids["gold"]] * jnp.int8(is_full),
     }
