@@ -2,82 +2,105 @@
 
 import ast
 import operator
+import reprlib
 from collections.abc import Sequence
-from typing import Any
 
 import jax
 import numpy as np
 
 
-def read_option(text: str) -> tuple[str, Any]:
+class UserError(ValueError):
+    """What whoever gave the input can mend; its text is a sentence for them. Every other error is a bug."""
+
+
+def read_option(text: str) -> tuple[str, object]:
     """(name, value) of `NAME=VALUE`, the value as Python reads it, else as text."""
     name, equals, value = text.partition("=")
     if not equals or not name:
-        raise ValueError(f"--option must look like NAME=VALUE, got {text!r}")
+        raise UserError(f"--option must look like NAME=VALUE, got {text!r}")
     try:
         return name, ast.literal_eval(value)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return name, value
 
 
-def check_int(game: str, name: str, value: Any, low: int, high: int) -> int:
-    """`value` as an int in low..high, or a ValueError. A bool is not an int here."""
+def check_int(game: str, name: str, value: object, low: int, high: int) -> int:
+    """`value` as an int in low..high, or a UserError. A bool is not an int here."""
     try:
         if isinstance(value, (bool, np.bool_)):
             raise TypeError
-        number = operator.index(value)
+        number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise ValueError(f"{game}: {name} must be an integer in {low}..{high}, got {value!r}") from None
+        raise UserError(f"{game}: {name} must be an integer in {low}..{high}, got {shown(value)}") from None
     if not low <= number <= high:
-        raise ValueError(f"{game}: {name} must be in {low}..{high}, got {value!r}")
+        raise UserError(f"{game}: {name} must be in {low}..{high}, got {shown(value)}")
     return number
 
 
-def check_float(game: str, name: str, value: Any, low: float = -np.inf, high: float = np.inf) -> float:
-    """`value` as a finite float in low..high, or a ValueError. A bool is not a number here."""
+def check_float(game: str, name: str, value: object, low: float = -np.inf, high: float = np.inf) -> float:
+    """`value` as a finite float in low..high, or a UserError. A bool is not a number here."""
     is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not is_number or not np.isfinite(value) or not low <= value <= high:
-        raise ValueError(f"{game}: {name} must be a finite number in {low}..{high}, got {value!r}")
-    return float(value)
+    try:
+        number = float(value) if is_number else np.nan  # type: ignore[arg-type]
+    except OverflowError:
+        number = np.inf
+    if not np.isfinite(number) or not low <= number <= high:
+        raise UserError(f"{game}: {name} must be a finite number in {low}..{high}, got {shown(value)}")
+    return number
 
 
-def check_bool(game: str, name: str, value: Any) -> bool:
-    """`value` as a bool, or a ValueError. 0 and 1 are not bools here."""
+def check_bool(game: str, name: str, value: object) -> bool:
+    """`value` as a bool, or a UserError. 0 and 1 are not bools here."""
     if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{game}: {name} must be True or False, got {value!r}")
+        raise UserError(f"{game}: {name} must be True or False, got {shown(value)}")
     return bool(value)
 
 
-def check_choice(game: str, name: str, value: Any, choices: Sequence[str]) -> str:
-    """`value` if it is one of the strings `choices`, or a ValueError."""
+def check_choice(game: str, name: str, value: object, choices: Sequence[str]) -> str:
+    """`value` if it is one of the strings `choices`, or a UserError."""
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{game}: {name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+        raise UserError(f"{game}: {name} must be one of {', '.join(map(repr, choices))}, got {shown(value)}")
     return value
 
 
-def check_permutation(game: str, name: str, value: Any, cards: Sequence[int] | np.ndarray) -> None:
-    """A ValueError if `value` is host data and not an order of exactly `cards`. Traced arrays pass unchecked."""
+def check_permutation(game: str, name: str, value: object, cards: Sequence[int] | np.ndarray) -> None:
+    """A UserError if `value` is host data and not an order of exactly `cards`. Traced arrays pass unchecked."""
     if isinstance(value, jax.core.Tracer):
         return
-    given = np.asarray(value)
+    try:
+        given = np.asarray(value)
+    except ValueError:  # rows of different lengths
+        given = np.empty(0, object)
     if (
         given.shape != (len(cards),)
         or given.dtype.kind not in "iu"
         or not np.array_equal(np.sort(given), np.sort(cards))
     ):
         ids = f"{len(cards)} ids {min(cards)}..{max(cards)} in play"
-        text = np.array2string(given, threshold=12)
-        raise ValueError(f"{game}: {name} must be a permutation of the {ids}, got {text}")
+        raise UserError(f"{game}: {name} must be a permutation of the {ids}, got {shown(value)}")
 
 
-def check_deal_keys(game: str, deal: Any, keys: Sequence[str]) -> None:
-    """A ValueError if `deal` is not a mapping with exactly these keys."""
+def check_deal_keys(game: str, deal: object, keys: Sequence[str]) -> None:
+    """A UserError if `deal` is not a mapping with exactly these keys."""
     if not isinstance(deal, dict) or set(deal) != set(keys):
-        given = sorted(deal) if isinstance(deal, dict) else type(deal).__name__
-        raise ValueError(f"{game}: deal must be a dict with the keys {', '.join(keys)}, got {given}")
+        given = shown(sorted(map(str, deal))) if isinstance(deal, dict) else type(deal).__name__
+        raise UserError(f"{game}: deal must be a dict with the keys {', '.join(keys)}, got {given}")
 
 
-def check_deal_int(game: str, name: str, value: Any, low: int, high: int) -> None:
-    """A ValueError if `value` is host data and no integer in low..high. Traced values pass unchecked."""
+def check_deal_int(game: str, name: str, value: object, low: int, high: int) -> None:
+    """A UserError if `value` is host data and no integer in low..high. Traced values pass unchecked."""
     if not isinstance(value, jax.core.Tracer):
-        check_int(game, name, value.item() if hasattr(value, "item") else value, low, high)
+        is_scalar = isinstance(value, (np.ndarray, jax.Array)) and value.ndim == 0
+        check_int(game, name, value.item() if is_scalar else value, low, high)  # type: ignore[union-attr]
+
+
+def shown(value: object) -> str:
+    """`value` as a message shows it: what is long is cut."""
+    if isinstance(value, (np.ndarray, jax.Array)):
+        return np.array2string(np.asarray(value), threshold=12)
+    return _SHORT.repr(value)
+
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 80
+_SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = 12
