@@ -52,7 +52,7 @@ class Compiled(Generic[StateT]):
 
     def deal(self, seed: int) -> dict[str, Json]:
         """All chance of the game of this seed, in plain lists; `env.init(jax.random.key(seed))` is the same game."""
-        return records.plain(jax.device_get(self._deal(self._seed(seed))))  # type: ignore[return-value]
+        return records.plain(jax.device_get(self._deal(self._seed(seed))))
 
     def first(self, deal: Mapping[str, Json]) -> StateT:
         """The first state of a deal, which is checked."""
@@ -107,9 +107,11 @@ class Game(Generic[StateT]):
         deal: Mapping[str, object] | None = None,
         players: Sequence[str] = (),
     ):
+        if players and len(players) != env.num_players:
+            raise UserError(f"{env.id}: players must be {env.num_players} names, one a seat, got {shown(players)}")
         self.env, self.players = env, tuple(players)
         self._run = compiled(env)
-        self.deal: Mapping[str, Json] = self._run.deal(seed) if deal is None else records.plain(deal)  # type: ignore
+        self.deal = self._run.deal(seed) if deal is None else records.plain(deal)
         self.actions: list[int] = []
         self._past = [self._position(self._run.first(self.deal), np.zeros(env.num_players))]
 
@@ -225,7 +227,7 @@ class Game(Generic[StateT]):
         return Record(
             game=self.env.id,
             version=self.env.version,
-            options=records.plain(self.env.options),  # type: ignore[arg-type]
+            options=records.plain(self.env.options),
             deal=self.deal,
             actions=tuple(self.actions),
             players=self.players,

@@ -90,8 +90,9 @@ def check_deal_keys(game: str, deal: object, keys: Sequence[str]) -> None:
 def check_deal_int(game: str, name: str, value: object, low: int, high: int) -> None:
     """A UserError if `value` is host data and no integer in low..high. Traced values pass unchecked."""
     if not isinstance(value, jax.core.Tracer):
-        is_scalar = isinstance(value, (np.ndarray, jax.Array)) and value.ndim == 0
-        check_int(game, name, value.item() if is_scalar else value, low, high)  # type: ignore[union-attr]
+        if isinstance(value, (np.ndarray, jax.Array)) and value.ndim == 0:
+            value = value.item()
+        check_int(game, name, value, low, high)
 
 
 def shown(value: object) -> str:

@@ -154,12 +154,16 @@ def _from_format_0(data: dict[str, Any]) -> Record:
     )
 
 
-def plain(value: object) -> Json:
-    """Arrays as nested lists and tuples as lists, exactly: what JSON can hold of options and deals."""
+def plain(values: Mapping[str, object]) -> dict[str, Json]:
+    """Options or a deal as JSON can hold them: arrays as nested lists, exactly."""
+    return {str(name): _plain(value) for name, value in values.items()}
+
+
+def _plain(value: object) -> Json:
     if isinstance(value, Mapping):
-        return {str(name): plain(part) for name, part in value.items()}
+        return plain(value)
     if isinstance(value, (list, tuple)):
-        return [plain(part) for part in value]
+        return [_plain(part) for part in value]
     if isinstance(value, (np.ndarray, np.generic, jax.Array)):
         return np.asarray(value).tolist()
     return cast(Json, value)
