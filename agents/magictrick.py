@@ -12,11 +12,10 @@ from jaxgames.magictrick.cards import (
     NUM_VALUES,
     PASS,
     suit_of,
-    trick_winner,
     value_of,
 )
 from jaxgames.magictrick.env import MagicTrickEnv
-from jaxgames.magictrick.rules import hidden_slots, legal_slots
+from jaxgames.magictrick.rules import hidden_slots, legal_slots, trick_winner
 from jaxgames.magictrick.state import BIDDING, State, hands, num_in_trick, trick_leader
 
 TRICKS_PER_CARD = 0.15  # expected of every card that is still to be played
@@ -50,7 +49,7 @@ def choose_bid(state: State, player: chex.Array, values: chex.Array) -> chex.Arr
 
 def tricks_so_far(state: State, player: chex.Array) -> chex.Array:
     """int32[], the player's tricks, with the one on the table if it is complete and the player's."""
-    winner = (trick_leader(state) + trick_winner(state.trick)) % NUM_SEATS
+    winner = trick_winner(state.trick, trick_leader(state))
     wins_this = (num_in_trick(state) == NUM_SEATS) & (winner == player)
     return state.tricks[player] + wins_this
 
@@ -85,7 +84,8 @@ def chance_to_beat(state: State, suit: chex.Array, values: chex.Array) -> chex.A
     """float32[slot], the probability that a slot beats the best card of the trick so far."""
     # Empty places repeat the first card: they never win against it.
     trick = jnp.where(state.trick >= 0, state.trick, state.trick[0])
-    best = (trick * (jnp.arange(NUM_SEATS) == trick_winner(trick))).sum(dtype=jnp.int8)
+    place = trick_winner(trick, jnp.int8(0))  # in the order of play
+    best = jnp.where(jnp.arange(NUM_SEATS) == place, trick, 0).sum(dtype=jnp.int8)
     higher = (values * (jnp.arange(NUM_VALUES) > value_of(best))).sum(axis=-1)
     trumps = (suit == HEARTS) & (suit_of(best) != HEARTS)
     chance = jnp.where(suit == suit_of(best), higher, jnp.where(trumps, 1.0, 0.0))

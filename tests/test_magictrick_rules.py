@@ -6,26 +6,18 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames.magictrick.cards import (
-    HEARTS,
-    SUIT_NAMES,
-    action_name,
-    card_name,
-    deal_hands,
-    suit_of,
-    trick_winner,
-    value_of,
-)
-from jaxgames.magictrick.observe import VERSIONS, layout, value_ranges
+from jaxgames.magictrick.cards import HEARTS, SUIT_NAMES, card_name, suit_of, value_of
+from jaxgames.magictrick.observe import value_ranges
 from jaxgames.magictrick.rewards import hand_rewards
-from jaxgames.magictrick.rules import score_hand, winners
-from jaxgames.magictrick.state import BIDDING, PLAYING, hands, trick_leader
+from jaxgames.magictrick.rules import score_hand, trick_winner
+from jaxgames.magictrick.state import BIDDING, PLAYING, deal_hands, hands, trick_leader
 from tests.magictrick_games import IN_ORDER, deck_of, legal, multiples, play_out, start, take
 from tests.support import ROOT, cited_rules, rule_numbers
 
 ENV = jaxgames.make("magictrick")
 FOUR_HANDS = jaxgames.make("magictrick", num_hands=4, reward="v1")
 POINTS = jaxgames.make("magictrick", reward="points")
+SIZES = {"v1": 435, "v2": 435, "v3": 443, "v4": 569, "v5": 961}
 
 
 def ones(vector, first=0, last=10**6):
@@ -36,8 +28,7 @@ def test_mt_1_to_3_cards():
     """MT-1, MT-2, MT-3: 7 suits of 8 values; the 7 of hearts is 31; hearts are trump."""
     assert (suit_of(31), value_of(31)) == (HEARTS, 7)
     assert SUIT_NAMES[HEARTS] == "hearts"
-    assert (card_name(31), card_name(0), action_name(3), action_name(17)) == ("7♥", "0★", "play slot 3", "bid slot 3")
-    assert action_name(28) == "pass"
+    assert (card_name(31), card_name(0)) == ("7♥", "0★")
     assert len({(suit_of(card), value_of(card)) for card in range(56)}) == 56
 
 
@@ -46,6 +37,9 @@ def test_mt_4_to_7_sizes():
     assert (ENV.num_players, ENV.num_hands, ENV.num_actions, ENV.max_steps) == (4, 1, 29, 104)
     assert FOUR_HANDS.max_steps == 416
     assert (PLAYING, BIDDING) == (0, 1)
+    names = [ENV.action_name(start(IN_ORDER), action) for action in range(29)]
+    assert [names[3], names[17], names[28]] == ["play slot 3", "bid slot 3", "pass"]
+    assert len(set(names)) == 29
 
 
 def test_e1_mt_8_mt_9_deal_and_stable_sort():
@@ -103,7 +97,8 @@ def test_mt_13_hearts_led_must_be_followed_and_a_void_may_play_anything():
 )
 def test_e3_mt_18_trick_winner(trick, winner):
     """E3, MT-18."""
-    assert int(trick_winner(jnp.array(trick, jnp.int8))) == winner
+    for leader in range(4):
+        assert int(trick_winner(jnp.array(trick, jnp.int8), jnp.int8(leader))) == (leader + winner) % 4
 
 
 @pytest.mark.parametrize(
@@ -125,8 +120,8 @@ def test_e3_mt_18_trick_winner(trick, winner):
 def test_e4_mt_22_to_24_points(bid, tricks, suits, points, without_zero):
     """E4, MT-22, MT-23, MT-24: points and prestige of a hand."""
     given = (jnp.full(4, bid, jnp.int8), jnp.full(4, tricks, jnp.int8), jnp.full(4, (1 << suits) - 1, jnp.uint8))
-    for zero_bid_prestige, expected in ((True, points), (False, without_zero)):
-        scored, prestige = score_hand(*given, zero_bid_prestige=zero_bid_prestige)
+    for option, expected in ((True, points), (False, without_zero)):
+        scored, prestige = score_hand(jaxgames.make("magictrick", zero_bid_prestige=option), *given)
         assert scored.tolist() == [expected] * 4
         assert prestige.tolist() == [expected == 5] * 4
 
@@ -155,7 +150,7 @@ def test_e6_whole_hands():
     assert len(low) - 1 == 56 == int(last.step_count)
     assert (last.bid.tolist(), last.tricks.tolist()) == ([0, 1, 2, 3], [0, 0, 0, 13])
     assert last.scores.tolist() == [5, -1, -2, -10]
-    assert np.flatnonzero(winners(last)).tolist() == [0]
+    assert np.flatnonzero(ENV.winners(last)).tolist() == [0]
     np.testing.assert_allclose(last.rewards, [1, -1 / 14, -1 / 7, -5 / 7], rtol=1e-6)
     assert not any(np.asarray(state.rewards).any() for state in low[:-1])
     assert (int(last.current_player), last.trick.tolist(), bool(last.revealed.all())) == (3, [-1] * 4, True)
@@ -170,7 +165,7 @@ def test_e6_whole_hands():
     assert (low.bid.tolist(), low.tricks.tolist()) == ([3, 0, 1, 2], [11, 2, 0, 0])
     assert low.captured.tolist() == [0b0111111, 0b1001000, 0, 0]
     assert low.scores.tolist() == [-8, -2, -1, -2]
-    assert np.flatnonzero(winners(low)).tolist() == [2]
+    assert np.flatnonzero(ENV.winners(low)).tolist() == [2]
 
     high = play_out(start(multiples(37, 11)), max)[-1]
     assert (int(high.step_count), high.tricks.tolist(), high.scores.tolist()) == (104, [13, 0, 0, 0], [-10, 5, -1, -2])
@@ -192,7 +187,7 @@ def test_e7_mt_11_mt_26_mt_27_four_hands():
         [-2, -9, -1, -1],
     ]
     assert totals[-1].tolist() == [-13, -12, -12, -6]
-    assert np.flatnonzero(winners(states[-1])).tolist() == [3]
+    assert np.flatnonzero(ENV.winners(states[-1])).tolist() == [3]
     second = states[56]
     assert (int(second.current_player), int(second.hand_index), int(second.phase)) == (3, 1, PLAYING)
     assert not second.revealed.any()
@@ -201,7 +196,7 @@ def test_e7_mt_11_mt_26_mt_27_four_hands():
     last = play_out(first, max, env=FOUR_HANDS)[-1]
     assert int(last.step_count) == 416
     assert (last.scores.tolist(), last.prestige.tolist()) == ([-8] * 4, [1] * 4)
-    assert winners(last).all()
+    assert ENV.winners(last).all()
 
 
 @pytest.mark.parametrize(
@@ -216,7 +211,7 @@ def test_mt_26_winners(scores, prestige, won):
         revealed=jnp.ones((4, 14), bool),
         terminated=jnp.bool_(True),
     )
-    assert np.flatnonzero(winners(ended)).tolist() == won
+    assert np.flatnonzero(ENV.winners(ended)).tolist() == won
 
 
 def test_e8_mt_17_the_last_card_must_be_bid():
@@ -227,7 +222,7 @@ def test_e8_mt_17_the_last_card_must_be_bid():
     ended = take(state, 28)
     assert bool(ended.terminated)
     assert (ended.rewards.tolist(), ended.scores.tolist()) == ([0, 0, 0, -1], [0, 0, 0, 0])
-    assert not winners(ended).any()
+    assert not ENV.winners(ended).any()
 
 
 def test_e9_mt_32_mt_33_illegal_actions():
@@ -255,7 +250,7 @@ def test_e11_mt_43_third_version():
     """E11, MT-42, MT-43: v2 is v1, v3 adds the share of hidden slots and the captured suits."""
     state = play_out(start(multiples(37, 11)), min, num_steps=20)[20]
     assert (state.bid.tolist(), state.tricks.tolist(), int(state.current_player)) == ([3, 0, 1, 2], [4, 0, 0, 0], 0)
-    seen = ENV.observe(state, 0)
+    seen = ENV.observe(state, 0, "v3")
     assert ones(seen, 224, 291) == [227, 232, 241, 250, 260, 265, 274, 283]
     np.testing.assert_allclose(seen[435], 9 / 14)
     assert ones(seen, 436) == [436, 437, 438, 441]
@@ -275,21 +270,30 @@ def test_e12_mt_46_ranges():
 
 def test_mt_44_to_47_sizes_and_places_of_the_blocks():
     """MT-41, MT-43, MT-44, MT-45, MT-47: where the page says each block begins."""
-    starts = {version: [part.start for part in layout(version).values()] for version in VERSIONS}
-    sizes = {version: list(layout(version).values())[-1].stop for version in VERSIONS}
-    assert sizes == {"v1": 435, "v2": 435, "v3": 443, "v4": 569, "v5": 961}
-    assert starts["v1"] == [0, 224, 256, 292, 390]
+    starts = {name: [part.slice.start for part in ENV.layout(name).values()] for name in ENV.observation_versions}
+    assert {name: ENV.observation_shape(name)[0] for name in starts} == SIZES
+    assert starts["v1"] == starts["v2"] == [0, 224, 256, 292, 390]
     assert starts["v3"] == [0, 224, 256, 292, 390, 435, 436]
     assert starts["v4"] == [0, 12, 404, 516, 561, 562]
     assert starts["v5"] == [0, 12, 404, 852, 908, 953, 954]
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+def test_the_default_observation_hides_what_nobody_knows():
+    """MT-50: v1 to v3 show hidden values, and are had by name alone."""
+    assert ENV.observation_versions[0] == "v4"
+    assert ENV.honest_versions == ("v4", "v5")
+    hidden = ENV.determinize(jax.random.key(0), start(IN_ORDER), 0)
+    np.testing.assert_array_equal(ENV.observe(hidden, 2), ENV.observe(start(IN_ORDER), 2))
+    assert (ENV.observe(hidden, 2, "v3") != ENV.observe(start(IN_ORDER), 2, "v3")).any()
+
+
+@pytest.mark.parametrize("version", SIZES)
 def test_the_option_observation_chooses_the_default(version):
     env = jaxgames.make("magictrick", observation=version)
-    state = jax.eval_shape(env.init, jax.random.key(0))
-    size = {"v1": 435, "v2": 435, "v3": 443, "v4": 569, "v5": 961}[version]
-    assert jax.eval_shape(lambda s: env.observe(s, 0), state).shape == (size,)
+    assert env.observation_shape() == (SIZES[version],)
+    assert env.observation_versions[0] == version
+    assert set(env.observation_versions) == set(SIZES)
+    assert set(env.honest_versions) == {"v4", "v5"}
 
 
 @pytest.mark.parametrize(

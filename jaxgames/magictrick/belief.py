@@ -27,6 +27,7 @@ SHORT, LONG = 48, 128
 
 INNER = NUM_VALUES - 1  # p(1) ... p(7); p(0) and p(8) are the two ends of the hands
 LENGTHS = NUM_SLOTS + 1  # a prefix has 0..14 slots
+PLACES = np.arange(LENGTHS, dtype=np.int32)  # of the bits of a word, a prefix each
 ONE_OF_EACH_SUIT = 0x1111111  # suits are counted in four bits each
 OUT_OF_BOX = 1 << 28  # a count with this in it never balances; four of them still fit in 31 bits
 
@@ -85,7 +86,7 @@ def marginals(chains: Chains) -> chex.Array:
 def prefix_lengths(points: chex.Array) -> chex.Array:
     """int32[7, seat, ...], the four prefixes of boundaries int32[7, ...]."""
     first = [(points >> shift) & ((1 << FIELD) - 1) for shift in FIELDS]
-    v = np.arange(1, NUM_VALUES).reshape(INNER, *[1] * (points.ndim - 1))
+    v = np.arange(1, NUM_VALUES, dtype=np.int32).reshape(INNER, *[1] * (points.ndim - 1))
     return jnp.stack([*first, NUM_SUITS * v - sum(first)], axis=1)
 
 
@@ -100,7 +101,7 @@ def ways_between(start: chex.Array, end: chex.Array) -> chex.Array:
 def posterior(state: State, use: Callable[[Chains], Any]) -> Any:
     """`use(chains)` of a position, from the shortest lists that hold all its boundaries."""
     words = balanced_cells(state)
-    most = jax.lax.population_count(words).sum(axis=-1).max()
+    most = jax.lax.population_count(words).sum(axis=-1, dtype=jnp.int32).max()
 
     def instead(result, form, *, when):
         """A loop of at most one turn, where a branch is meant.
@@ -128,7 +129,8 @@ def balanced_cells(state: State) -> chex.Array:
     suit, value = suit_of(hands(state)).astype(jnp.int32), value_of(hands(state))
     v = np.arange(1, NUM_VALUES)
     in_prefix = np.arange(NUM_SLOTS) < np.arange(LENGTHS)[:, None]  # [length, slot]
-    counts = jnp.where(in_prefix, jnp.int32(1) << (4 * suit[:, None, :]), 0).sum(axis=-1)  # [seat, length]
+    shown = jnp.where(in_prefix, jnp.int32(1) << (4 * suit[:, None, :]), 0)  # [seat, length, slot]
+    counts = shown.sum(axis=-1, dtype=jnp.int32)
     # A revealed slot lies before the boundary p(v) exactly if its value is below v.
     belongs = value[:, None, :] < v[:, None, None, None]  # [7, seat, 1, slot]
     in_box = (~state.revealed[:, None, :] | (in_prefix == belongs)).all(axis=-1)
@@ -137,7 +139,7 @@ def balanced_cells(state: State) -> chex.Array:
     total = counts[:, 0, :, None, None] + counts[:, 1, None, :, None] + counts[:, 2, None, None, :]
     total = total.reshape(INNER, -1) + jnp.take_along_axis(last, jnp.asarray(LAST), axis=-1)
     balanced = (total == ONE_OF_EACH_SUIT * v[:, None]).reshape(INNER, -1, LENGTHS)
-    return (balanced.astype(jnp.int32) << jnp.arange(LENGTHS)).sum(axis=-1)
+    return (balanced.astype(jnp.int32) << PLACES).sum(axis=-1, dtype=jnp.int32)
 
 
 def listed(words: chex.Array, room: int) -> Chains:
@@ -172,15 +174,16 @@ def _first_points(words: chex.Array, room: int) -> tuple[chex.Array, chex.Array]
 
     The k-th one is found by its row, then by its bit in the row: far cheaper than `nonzero`.
     """
-    k = jnp.arange(room)
+    k = jnp.arange(room, dtype=jnp.int32)
     counts = jax.lax.population_count(words)
     ends = jnp.cumsum(counts, axis=-1)
     row = jax.vmap(lambda ends: jnp.searchsorted(ends, k, side="right"))(ends)
-    row = jnp.minimum(row, words.shape[-1] - 1)
+    row = jnp.minimum(row, words.shape[-1] - 1).astype(jnp.int32)
     word, count, end = (jnp.take_along_axis(table, row, axis=-1) for table in (words, counts, ends))
     rank = k - (end - count)
-    up_to = word[..., None] & ((2 << jnp.arange(LENGTHS)) - 1)  # [7, point, length]
-    bit = jnp.minimum((jax.lax.population_count(up_to) <= rank[..., None]).sum(axis=-1), LENGTHS - 1)
+    up_to = word[..., None] & ((2 << PLACES) - 1)  # [7, point, length]
+    bit = (jax.lax.population_count(up_to) <= rank[..., None]).sum(axis=-1, dtype=jnp.int32)
+    bit = jnp.minimum(bit, LENGTHS - 1)
     points = (row // LENGTHS << FIELDS[0]) + (row % LENGTHS << FIELDS[1]) + bit
     return points, k < ends[:, -1:]
 
@@ -188,7 +191,7 @@ def _first_points(words: chex.Array, room: int) -> tuple[chex.Array, chex.Array]
 def dense(words: chex.Array) -> Chains:
     """The chains over all cells of a 15 x 15 x 15 table, without limit: all shares of seven cards, one by one."""
     cube = (LENGTHS,) * 3
-    balanced = ((words[..., None] >> jnp.arange(LENGTHS)) & 1).reshape(INNER, *cube).astype(jnp.float32)
+    balanced = ((words[..., None] >> PLACES) & 1).reshape(INNER, *cube).astype(jnp.float32)
     shares = (jnp.asarray(SHARES), jnp.asarray(WAYS_TO_SHARE))
 
     def shifted(table, start):
@@ -196,7 +199,7 @@ def dense(words: chex.Array) -> Chains:
             d, ways = share
             return total + ways * jax.lax.dynamic_slice(table, start(d), cube), None
 
-        return jax.lax.scan(add, jnp.zeros(cube), shares)[0]
+        return jax.lax.scan(add, jnp.zeros(cube, jnp.float32), shares)[0]
 
     def step_on(ways_to, balanced):
         ways_to = balanced * shifted(jnp.pad(ways_to, (NUM_SUITS, 0)), lambda d: NUM_SUITS - d)
@@ -206,8 +209,8 @@ def dense(words: chex.Array) -> Chains:
         ways_on = balanced * shifted(jnp.pad(ways_on, (0, NUM_SUITS)), lambda d: d)
         return ways_on, ways_on
 
-    _, ways_to = jax.lax.scan(step_on, jnp.zeros(cube).at[0, 0, 0].set(1), balanced)
-    _, ways_on = jax.lax.scan(step_back, jnp.zeros(cube).at[-1, -1, -1].set(1), balanced, reverse=True)
+    _, ways_to = jax.lax.scan(step_on, jnp.zeros(cube, jnp.float32).at[0, 0, 0].set(1), balanced)
+    _, ways_on = jax.lax.scan(step_back, jnp.zeros(cube, jnp.float32).at[-1, -1, -1].set(1), balanced, reverse=True)
     points = (CELLS << np.array(FIELDS)[:, None]).sum(axis=0).astype(np.int32)
     return Chains(
         points=jnp.broadcast_to(jnp.asarray(points), (INNER, points.size)),

@@ -1,13 +1,16 @@
-"""What a seat is shown (MT-40 to MT-47): named blocks, flattened in the order of the observation's version."""
+"""What a seat is shown (MT-40 to MT-47).
+
+A version is a NamedTuple; each of its parts is a function of the same name of the state and the player.
+"""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import chex
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from jaxgames.magictrick.belief import belief
+from jaxgames.magictrick import belief as beliefs
 from jaxgames.magictrick.cards import (
     NUM_CARDS,
     NUM_SEATS,
@@ -18,32 +21,73 @@ from jaxgames.magictrick.cards import (
     value_of,
 )
 from jaxgames.magictrick.rules import hidden_slots
-from jaxgames.magictrick.state import State, first_state, hands
+from jaxgames.magictrick.state import State, hands
+from jaxgames.tricks import seats_from
+
+if TYPE_CHECKING:
+    from jaxgames.magictrick.env import MagicTrickEnv
 
 
-def observe(state: State, player: chex.Array, version: str) -> chex.Array:
-    """float32[435 (v1, v2), 443 (v3), 569 (v4) or 961 (v5)], seen from `player` (MT-40).
+class V1(NamedTuple):
+    """`v1` and `v2`, 435 values with the true values of hidden cards (MT-41, MT-42)."""
 
-    v1 to v3 show the true values of hidden cards: they are for training with perfect information and for play on
-    determinized states. v4 and v5 show public facts only.
-    """
-    blocks = [BLOCKS[name](state, player).astype(jnp.float32).ravel() for name in VERSIONS[version]]
-    return jnp.concatenate(blocks)
+    true_hands: jax.Array  # bool[seat, card]   seats are counted from the player, who is the first
+    bids: jax.Array  # bool[seat, value]
+    tricks_won: jax.Array  # bool[seat, count]
+    own_backs: jax.Array  # bool[suit, slot]
+    trick: jax.Array  # bool[3, suit + value]
 
 
-def layout(version: str) -> dict[str, slice]:
-    """Where each block of an observation sits in the flat vector."""
-    state = jax.eval_shape(first_state, np.arange(NUM_CARDS)[None], 0)
-    sizes = [jax.eval_shape(BLOCKS[name], state, 0).size for name in VERSIONS[version]]
-    ends = np.cumsum(sizes)
-    return {
-        name: slice(int(end - size), int(end)) for name, size, end in zip(VERSIONS[version], sizes, ends, strict=True)
-    }
+class V3(NamedTuple):
+    """`v3`, 443 values, true ones among them (MT-43)."""
+
+    true_hands: jax.Array
+    bids: jax.Array
+    tricks_won: jax.Array
+    own_backs: jax.Array
+    trick: jax.Array
+    hidden_share: jax.Array  # float32[]
+    captured_suits: jax.Array  # bool[suit]
+
+
+class V4(NamedTuple):
+    """`v4`, 569 values, public facts only (MT-45)."""
+
+    counts: jax.Array  # float32[seat, 3]
+    all_backs: jax.Array  # bool[seat, slot, suit]
+    ranges: jax.Array  # float32[seat, slot, low and high]
+    trick: jax.Array
+    hidden_share: jax.Array
+    captured_suits: jax.Array
+
+
+class V5(NamedTuple):
+    """`v5`, 961 values, public facts and what follows from them (MT-47)."""
+
+    counts: jax.Array
+    all_backs: jax.Array
+    belief: jax.Array  # float32[seat, slot, value]
+    revealed: jax.Array  # bool[seat, slot]
+    trick: jax.Array
+    hidden_share: jax.Array
+    captured_suits: jax.Array
+
+
+# v1 to v3 are for training with perfect information and for play on determinized states.
+VERSIONS: dict[str, type[Any]] = {"v4": V4, "v5": V5, "v1": V1, "v2": V1, "v3": V3}
+HONEST = ("v4", "v5")
+
+
+def view(env: "MagicTrickEnv", state: State, player: chex.Array, version: str) -> Any:
+    """The parts of the version, in order, seen from `player` (MT-40)."""
+    del env  # the same under every option
+    parts = VERSIONS[version]
+    return parts(*(PARTS[name](state, player) for name in parts._fields))
 
 
 def seen_from(table: chex.Array, player: chex.Array) -> chex.Array:
     """[seat, ...] with `player` first, then clockwise."""
-    return table[(player + jnp.arange(NUM_SEATS)) % NUM_SEATS]
+    return table[seats_from(player, NUM_SEATS)]
 
 
 def true_hands(state: State, player: chex.Array) -> chex.Array:
@@ -77,18 +121,18 @@ def trick(state: State, player: chex.Array) -> chex.Array:
 
 
 def hidden_share(state: State, player: chex.Array) -> chex.Array:
-    """float32[1], the share of `player`'s slots that are hidden (MT-43)."""
-    return hidden_slots(state, player).sum(keepdims=True) / NUM_SLOTS
+    """float32[], the share of `player`'s slots that are hidden (MT-43)."""
+    return hidden_slots(state, player).sum(dtype=jnp.float32) / NUM_SLOTS
 
 
 def captured_suits(state: State, player: chex.Array) -> chex.Array:
     """bool[suit] that `player` has captured (MT-43)."""
-    return (state.captured[player] >> jnp.arange(NUM_SUITS, dtype=jnp.uint8)) & 1
+    return (state.captured[player] >> jnp.arange(NUM_SUITS, dtype=jnp.uint8)) & 1 == 1
 
 
 def counts(state: State, player: chex.Array) -> chex.Array:
     """float32[seat, 3]: has bid, bid / 14, tricks / 14 (MT-45)."""
-    bid, won = seen_from(state.bid, player), seen_from(state.tricks, player)
+    bid, won = (seen_from(table, player).astype(jnp.float32) for table in (state.bid, state.tricks))
     return jnp.stack([bid >= 0, jnp.maximum(bid, 0) / NUM_SLOTS, won / NUM_SLOTS], axis=-1)
 
 
@@ -99,40 +143,36 @@ def all_backs(state: State, player: chex.Array) -> chex.Array:
 
 def ranges(state: State, player: chex.Array) -> chex.Array:
     """float32[seat, slot, low and high], each / 7 (MT-45)."""
-    return seen_from(value_ranges(hands(state), state.revealed), player) / (NUM_VALUES - 1)
+    ranges = value_ranges(hands(state), state.revealed).astype(jnp.float32)
+    return seen_from(ranges, player) / (NUM_VALUES - 1)
 
 
-def shared_belief(state: State, player: chex.Array) -> chex.Array:
+def belief(state: State, player: chex.Array) -> chex.Array:
     """float32[seat, slot, value], the exact marginals (MT-47)."""
-    return seen_from(belief(state), player)
+    return seen_from(beliefs.belief(state), player)
 
 
-def revealed_flags(state: State, player: chex.Array) -> chex.Array:
+def revealed(state: State, player: chex.Array) -> chex.Array:
     """bool[seat, slot] (MT-47)."""
     return seen_from(state.revealed, player)
 
 
-BLOCKS: dict[str, Callable[[State, chex.Array], chex.Array]] = {
-    "true_hands": true_hands,
-    "bids": bids,
-    "tricks_won": tricks_won,
-    "own_backs": own_backs,
-    "trick": trick,
-    "hidden_share": hidden_share,
-    "captured_suits": captured_suits,
-    "counts": counts,
-    "all_backs": all_backs,
-    "ranges": ranges,
-    "belief": shared_belief,
-    "revealed_flags": revealed_flags,
-}
-V1 = ("true_hands", "bids", "tricks_won", "own_backs", "trick")
-VERSIONS = {
-    "v1": V1,
-    "v2": V1,
-    "v3": (*V1, "hidden_share", "captured_suits"),
-    "v4": ("counts", "all_backs", "ranges", "trick", "hidden_share", "captured_suits"),
-    "v5": ("counts", "all_backs", "belief", "revealed_flags", "trick", "hidden_share", "captured_suits"),
+PARTS: dict[str, Callable[[State, chex.Array], chex.Array]] = {
+    part.__name__: part
+    for part in (
+        true_hands,
+        bids,
+        tricks_won,
+        own_backs,
+        trick,
+        hidden_share,
+        captured_suits,
+        counts,
+        all_backs,
+        ranges,
+        belief,
+        revealed,
+    )
 }
 
 

@@ -1,13 +1,30 @@
 """A position as text, host side."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from jaxgames.magictrick.cards import NO_BID, NUM_SEATS, NUM_SUITS, SUIT_NAMES, SUIT_SYMBOLS, card_name, suit_of
+from jaxgames.magictrick.cards import (
+    BID,
+    NO_BID,
+    NUM_SEATS,
+    NUM_SUITS,
+    PASS,
+    SUIT_NAMES,
+    SUIT_SYMBOLS,
+    card_name,
+    suit_of,
+)
 from jaxgames.magictrick.state import BIDDING, State
 
+if TYPE_CHECKING:
+    from jaxgames.magictrick.env import MagicTrickEnv
 
-def render(state: State, *, open_values: bool) -> str:
-    """The table, a line a seat, slots in order. Hidden slots show their back, and with `open_values` their value."""
+
+def render(env: "MagicTrickEnv", state: State, player: int | None = None) -> str:
+    """The table, a line a seat, slots in order. A hidden slot shows its back alone to everybody at the table."""
+    del env
+    open_values = player is None
     cards = np.asarray(state.dealt)[int(state.hand_index)]
     lines = [f"Magic Trick, hand {int(state.hand_index) + 1} of {state.dealt.shape[0]}", _turn(state), _trick(state)]
     for seat in range(NUM_SEATS):
@@ -17,6 +34,14 @@ def render(state: State, *, open_values: bool) -> str:
         ]
         lines.append(f"seat {seat}  {' '.join(slots)}  {_standing(state, seat)}")
     return "\n".join(lines)
+
+
+def action_name(env: "MagicTrickEnv", state: State, action: int, viewer: int | None = None) -> str:
+    """An action as its player says it: `play slot 3`, `bid slot 3`, `pass`. Nobody knows the card before (MT-50)."""
+    del env, state, viewer
+    if action == PASS:
+        return "pass"
+    return f"bid slot {action - BID}" if action >= BID else f"play slot {action}"
 
 
 def _turn(state: State) -> str:

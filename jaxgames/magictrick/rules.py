@@ -1,5 +1,7 @@
 """The rules of play and scoring (MT-10 to MT-27): what is legal, and what an action does."""
 
+from typing import TYPE_CHECKING
+
 import chex
 import jax
 import jax.numpy as jnp
@@ -7,6 +9,7 @@ import jax.numpy as jnp
 from jaxgames.env import pick
 from jaxgames.magictrick.cards import (
     BID,
+    HEARTS,
     NO_BID,
     NO_CARD,
     NUM_SEATS,
@@ -14,14 +17,18 @@ from jaxgames.magictrick.cards import (
     NUM_TRICKS,
     PASS,
     suit_of,
-    trick_winner,
     value_of,
 )
 from jaxgames.magictrick.state import BIDDING, PLAYING, State, hands, num_in_trick, trick_leader
+from jaxgames.tricks import seat_after, strongest
+
+if TYPE_CHECKING:
+    from jaxgames.magictrick.env import MagicTrickEnv
 
 
-def legal_actions(state: State) -> chex.Array:
+def legal_actions(env: "MagicTrickEnv", state: State) -> chex.Array:
     """bool[29] for the current player. Never empty before the end: whoever is to act has a hidden slot (MT-17)."""
+    del env  # the same under every option
     hidden = hidden_slots(state, state.current_player)
     playing = state.phase == PLAYING
     may_pass = ~playing & (hidden.sum() > 1)
@@ -41,7 +48,7 @@ def hidden_slots(state: State, seat: chex.Array) -> chex.Array:
     return ~state.revealed[seat]
 
 
-def play(state: State, action: chex.Array, *, zero_bid_prestige: bool) -> State:
+def play(env: "MagicTrickEnv", state: State, action: chex.Array) -> State:
     """The turn: a card is played, or a bid placed or passed; then perhaps a trick and a hand end."""
     playing = state.phase == PLAYING  # read once: no transition may trigger the next
     slot = jnp.where(action >= BID, action - BID, action) % NUM_SLOTS
@@ -52,7 +59,7 @@ def play(state: State, action: chex.Array, *, zero_bid_prestige: bool) -> State:
     state = place_bid(state, card, when=~playing & (action != PASS))
     state = pass_turn(state, playing=playing)
     state = award_trick(state, when=(state.phase == PLAYING) & (num_in_trick(state) == NUM_SEATS))
-    return end_hand(state, when=state.tricks.sum() == NUM_TRICKS, zero_bid_prestige=zero_bid_prestige)
+    return end_hand(env, state, when=state.tricks.sum() == NUM_TRICKS)
 
 
 def reveal(state: State, slot: chex.Array, *, when: chex.Array) -> State:
@@ -77,16 +84,16 @@ def place_bid(state: State, card: chex.Array, *, when: chex.Array) -> State:
 def pass_turn(state: State, *, playing: chex.Array) -> State:
     """Whoever has just played and has no bid is asked for one; otherwise the next seat plays (MT-15)."""
     asked = playing & (state.bid[state.current_player] == NO_BID)
-    following = (state.current_player + 1) % NUM_SEATS
+    following = seat_after(state.current_player, 1, NUM_SEATS)
     return state.replace(
         phase=jnp.where(asked, BIDDING, PLAYING).astype(jnp.int8),
-        current_player=jnp.where(asked, state.current_player, following).astype(jnp.int8),
+        current_player=jnp.where(asked, state.current_player, following),
     )
 
 
 def award_trick(state: State, *, when: chex.Array) -> State:
     """The winner takes the trick and the suits in it, and leads the next (MT-18, MT-19)."""
-    winner = ((trick_leader(state) + trick_winner(state.trick)) % NUM_SEATS).astype(jnp.int8)
+    winner = trick_winner(state.trick, trick_leader(state))
     wins = (jnp.arange(NUM_SEATS) == winner) & when
     suits = suit_bits(state.trick)
     return state.replace(
@@ -97,15 +104,22 @@ def award_trick(state: State, *, when: chex.Array) -> State:
     )
 
 
+def trick_winner(trick: chex.Array, leader: chex.Array) -> chex.Array:
+    """The seat that wins a complete trick, int8[order], led by `leader`: int8[]  (MT-18)."""
+    suit = suit_of(trick)
+    power = value_of(trick) + 8 * (suit == suit[0]) + 16 * (suit == HEARTS)
+    return seat_after(leader, strongest(power, jnp.arange(NUM_SEATS)), NUM_SEATS)
+
+
 def suit_bits(cards: chex.Array) -> chex.Array:
     """uint8[], the set of suits of some cards as bits."""
     bits = jnp.uint8(1) << suit_of(cards).astype(jnp.uint8)
     return bits[0] | bits[1] | bits[2] | bits[3]
 
 
-def end_hand(state: State, *, when: chex.Array, zero_bid_prestige: bool) -> State:
+def end_hand(env: "MagicTrickEnv", state: State, *, when: chex.Array) -> State:
     """Score the hand (MT-25); begin the next one in the same step, or end the game (MT-27, MT-31)."""
-    points, prestige = score_hand(state.bid, state.tricks, state.captured, zero_bid_prestige=zero_bid_prestige)
+    points, prestige = score_hand(env, state.bid, state.tricks, state.captured)
     state = state.replace(
         scores=state.scores + jnp.where(when, points, 0),
         prestige=state.prestige + (prestige & when),
@@ -124,28 +138,18 @@ def start_next_hand(state: State, *, when: chex.Array) -> State:
         bid=jnp.full_like(state.bid, NO_BID),
         tricks=jnp.zeros_like(state.tricks),
         captured=jnp.zeros_like(state.captured),
-        current_player=(state.first_leader + hand_index) % NUM_SEATS,
+        current_player=seat_after(state.first_leader, hand_index, NUM_SEATS),
     )
     return pick(when, fresh, state)
 
 
 def score_hand(
-    bid: chex.Array, tricks: chex.Array, captured: chex.Array, *, zero_bid_prestige: bool
+    env: "MagicTrickEnv", bid: chex.Array, tricks: chex.Array, captured: chex.Array
 ) -> tuple[chex.Array, chex.Array]:
     """Points int16[seat] and prestige bool[seat] of a finished hand (MT-22 to MT-24)."""
     made = bid == tricks
     prestige = made & (jax.lax.population_count(captured).astype(jnp.int8) == bid)
-    if not zero_bid_prestige:
+    if not env.zero_bid_prestige:
         prestige &= bid > 0
     points = jnp.where(made, 3 + 2 * prestige, -jnp.abs(bid - tricks))
     return points.astype(jnp.int16), prestige
-
-
-def winners(state: State) -> chex.Array:
-    """bool[seat], who has won: the most points, then the most prestige, then shared (MT-26).
-
-    Nobody before the last card of the last hand lies open, so nobody in a game that an illegal action ended.
-    """
-    most = state.scores == state.scores.max()
-    prestige = jnp.where(most, state.prestige, -1)
-    return most & (prestige == prestige.max()) & state.terminated & state.revealed.all()

@@ -56,7 +56,7 @@ def read_deal(env: "SchafkopfEnv", deal: Deal) -> dict[str, chex.Array]:
     return {name: jnp.asarray(deal[name], jnp.int8) for name in ("dealer", "deck")}
 
 
-def first_state(env: "SchafkopfEnv", deal: Deal) -> State:
+def first_state(env: "SchafkopfEnv", deal: dict[str, chex.Array]) -> State:
     """SC-6, SC-7: seat p holds deck[8p .. 8p+7], the seat after the dealer begins."""
     del env  # the same under every option
     first_player = seat_after(deal["dealer"], 1, NUM_SEATS)
