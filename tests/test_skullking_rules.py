@@ -293,9 +293,9 @@ TRICKS = [
 
 @functools.cache
 def resolver(num_players):
-    def resolve(table, tigress):
-        winner, leader = trick.winner_and_leader(table, jnp.int8(0), tigress)
-        return winner, leader, trick.trick_bonus(table, table[winner], tigress)
+    def resolve(table, leader, tigress):
+        winner, following = (f(table, leader, tigress) for f in (rules.trick_winner, trick.next_leader))
+        return winner, following, trick.trick_bonus(table, table[winner], tigress)
 
     return jax.jit(resolve)
 
@@ -304,7 +304,7 @@ def resolver(num_players):
 def test_sk_14_sk_15_sk_16_sk_18_trick(table, winner, leader, bonus):
     """SK-14, SK-15, SK-16: winner and next leader; SK-18: bonus of a won trick."""
     ids = jnp.asarray(cards(table), jnp.int8)
-    got_winner, got_leader, got_bonus = resolver(len(ids))(ids, "[T+]" in table.split())
+    got_winner, got_leader, got_bonus = resolver(len(ids))(ids, jnp.int8(0), "[T+]" in table.split())
     assert (int(got_winner), int(got_leader)) == (winner, leader)
     if winner >= 0:
         assert int(got_bonus) == bonus
@@ -317,7 +317,7 @@ def test_sk_14_first_played_counts_from_the_leader(turn):
         ids = cards(table)
         n = len(ids)
         by_seat = jnp.asarray(np.roll(ids, turn % n), jnp.int8)
-        got = jitted(trick.winner_and_leader)(by_seat, jnp.int8(turn % n), "[T+]" in table.split())
+        got = resolver(n)(by_seat, jnp.int8(turn % n), "[T+]" in table.split())
         assert int(got[0]) == (winner if winner < 0 else (winner + turn) % n)
         assert int(got[1]) == (leader + turn) % n
 
@@ -681,9 +681,10 @@ def test_sk_51_sk_52_sk_53_sizes_and_prefixes():
     assert (seen["ability"][:190] == seen["base"]).all()
     assert FOUR.observation_versions[0] == "ability"
     for version, size in [("base", 190), ("ability", 230), ("full", 1132)]:
-        places = observe.layout(version)
-        assert max(place.stop for place in places.values()) == size
-    places = observe.layout("full")
+        assert FOUR.observation_shape(version) == (size,)
+    layout = FOUR.layout("full")
+    places = {name: part.slice for name, part in layout.items()}
+    assert layout["played"].shape == (6, 74)
     assert [places[name].start for name in ("led_suit", "phase", "unseen", "jade", "bids", "harry")] == [
         142, 190, 822, 896, 1044, 1126,
     ]  # fmt: skip

@@ -19,6 +19,7 @@ LOOTS = (72, 73)
 NO_SUIT, ROGER, PARROT, MAP, CHEST, FREE = range(6)
 SUIT_NAMES = ("Roger", "Parrot", "Map", "Chest")
 FOURTEENS = (23, 37, 51, 65)
+ABILITIES = ("rosie", "bendt", "roatan", "jade", "harry")  # options, in the order of the pirates' ids
 
 MAX_PLAYERS = 6
 MAX_HAND = 10  # cards in PLAYING; Bendt's draw makes it 11 for two decisions

@@ -42,7 +42,6 @@ class Places(NamedTuple):
 
 def determinize(env: "SkullKingEnv", key: chex.PRNGKey, state: State, player: chex.Array) -> State:
     """A state with the same observations and public facts for `player`; all it cannot know is drawn anew."""
-    player = jnp.asarray(player, jnp.int32)
     jade_key, place_key, top_key, bid_key, chosen_key, deck_key = jax.random.split(key, 6)
     known = known_cards(env, state, player)
 
@@ -51,16 +50,15 @@ def determinize(env: "SkullKingEnv", key: chex.PRNGKey, state: State, player: ch
     discards = hidden_discards(env, chosen_key, state, player, owner, hand)
     top, dealt = rewrite_deal(env, top_key, state, player, known, owner, hand, discards)
 
-    # (d) later rounds are fresh; rounds gone by stay, nothing reads them.
+    # (d) later rounds are fresh; so are those gone by, which nothing reads and nobody remembers.
     fresh_dealt, fresh_top = lay_out(env, random_decks(env, deck_key))
-    rounds = jnp.arange(len(env.hand_sizes))
-    later, now = rounds > state.round, rounds == state.round
+    now = jnp.arange(len(env.hand_sizes)) == state.round
     return state.replace(
         hand=hand,
         discards=discards,
         bids=unrevealed_bids(env, bid_key, state, player),
-        dealt=jnp.where(later[:, None, None], fresh_dealt, jnp.where(now[:, None, None], dealt, state.dealt)),
-        top=jnp.where(later[:, None], fresh_top, jnp.where(now[:, None], top, state.top)),
+        dealt=jnp.where(now[:, None, None], dealt, fresh_dealt),
+        top=jnp.where(now[:, None], top, fresh_top),
     )
 
 
@@ -236,7 +234,7 @@ def rewrite_deal(
     discards: chex.Array,
 ) -> tuple[chex.Array, chex.Array]:
     """(top int8[2], dealt int8[seat, slot]) of the running round, as they must have been in this world."""
-    draw_key, top_key = jax.random.split(key)
+    draw_key, top_key, order_key = jax.random.split(key, 3)
     cards = jnp.arange(NUM_CARDS, dtype=jnp.int8)
     seats = jnp.arange(env.num_players)[:, None]
     held = (hand[:, :, None] == cards).any(1)
@@ -259,7 +257,7 @@ def rewrite_deal(
     # Nobody has drawn yet: the top is any two cards of the stock.
     next_top = random_subset(top_key, owner == env.num_players + 1, 2)
     top = listed(jnp.where(state.bendt >= 0, drawn, next_top), 2)
-    top = jnp.where((jax.random.bits(top_key, (), jnp.uint32) & 1) == 1, top, top[::-1])
+    top = jnp.where((jax.random.bits(order_key, (), jnp.uint32) & 1) == 1, top, top[::-1])
     dealt = had & ~((seats == state.bendt) & drawn)
     return top, listed(dealt, env.max_hand)
 

@@ -42,7 +42,7 @@ def update(env: "SkullKingEnv", counts: Counts, before: State, action: chex.Arra
     """The counts after one more step; illegal actions and finished games count nothing."""
     action = jnp.asarray(action, jnp.int32)
     counted = env.is_legal(before, action) & ~before.done
-    _, events = rules.step(env, before, jnp.clip(action, 0, env.num_actions - 1))
+    _, events = rules.play_with_events(env, before, jnp.clip(action, 0, env.num_actions - 1))
     seats = jnp.arange(env.num_players)
     mover = (seats == before.current_player) & counted
     wants = before.won < before.bids

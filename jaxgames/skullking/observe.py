@@ -1,6 +1,7 @@
 """What a seat may know, as numbers (section 12): built from that player's knowledge, seats relative to it."""
 
-from collections.abc import Iterable
+import collections
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import chex
@@ -43,7 +44,6 @@ from jaxgames.skullking.trick import lead_of, table
 if TYPE_CHECKING:
     from jaxgames.skullking.env import SkullKingEnv
 
-VERSIONS = ("ability", "base", "full")
 TIGRESS_AS_PIRATE, TIGRESS_AS_ESCAPE = NO_CARD + 1, NO_CARD + 2  # rows of CARD_CODE for a declared Tigress
 
 
@@ -71,54 +71,65 @@ CARD_CODE = _card_code()
 WORDS = -(-NUM_CARDS // 32)  # of a set of cards as bits
 
 
-def _sets(groups: Iterable[Iterable[int]]) -> np.ndarray:
+def _sets(groups: Sequence[Sequence[int] | np.ndarray]) -> np.ndarray:
     """uint32[group, word]: groups of cards as sets of bits."""
     bits = [sum(1 << int(card) for card in group) for group in groups]
     return np.array([[group >> 32 * word & 0xFFFFFFFF for word in range(WORDS)] for group in bits], np.uint32)
 
 
-SUITS = _sets(range(first, first + 14) for first in range(10, 66, 14))
+SUITS = _sets([range(first, first + 14) for first in range(10, 66, 14)])
 # The cards without a number, in the order of the observation.
-KINDS = _sets((ESCAPES, PIRATES, (TIGRESS,), (SKULL_KING,), MERMAIDS, (KRAKEN,), (WHALE,), LOOTS))
-KIND_SIZES = np.bitwise_count(KINDS).sum(-1, dtype=np.float32)
+_KINDS = (ESCAPES, PIRATES, (TIGRESS,), (SKULL_KING,), MERMAIDS, (KRAKEN,), (WHALE,), LOOTS)
+KINDS, KIND_SIZES = _sets(_KINDS), np.array([len(kind) for kind in _KINDS], np.float32)
 
 
 class Base(NamedTuple):
-    """SK-51, 190 values."""
+    """The version `base` (SK-51), 190 values."""
 
-    hand: chex.Array  # [11 slots, 7]
-    table: chex.Array  # [relative seats 1..5, 7]
-    seats: chex.Array  # [6 relative seats, (bid, won, total, leads, alliances)]
-    led_suit: chex.Array  # [4]
-    free: chex.Array  # [1]
-    unseen_suits: chex.Array  # [4 suits, (count, highest)]
-    unseen_kinds: chex.Array  # [8]
-    voids: chex.Array  # [relative seats 1..5, 4 suits]
-    progress: chex.Array  # [C, round, tricks left, tricks wanted, seats, cards on the table]
-    hand_worth: chex.Array  # [1]
+    hand: chex.Array  # float32[11 slots, 7]  each card as its CARD_CODE
+    table: chex.Array  # float32[relative seats 1..5, 7]
+    seats: chex.Array  # float32[6 relative seats, (bid, won, total, leads, alliances)]
+    led_suit: chex.Array  # bool[4]
+    free: chex.Array  # bool[]
+    unseen_suits: chex.Array  # float32[4 suits, (count, highest)]
+    unseen_kinds: chex.Array  # float32[8]
+    voids: chex.Array  # bool[relative seats 1..5, 4 suits]
+    progress: chex.Array  # float32[(C, round, tricks left, tricks wanted, seats, cards on the table)]
+    hand_worth: chex.Array  # float32[]
 
 
 class Ability(NamedTuple):
     """SK-52: what follows `Base` in the version `ability`, 40 values."""
 
-    phase: chex.Array  # [8]
-    context: chex.Array  # [28]  what the pending ability needs, only for the player to move
-    armed_and_bets: chex.Array  # [4]
+    phase: chex.Array  # bool[8]
+    context: chex.Array  # float32[28]  what the pending ability needs, only for the player to move
+    armed_and_bets: chex.Array  # float32[4]
 
 
 class Full(NamedTuple):
     """SK-53: what follows in the version `full`, 902 values."""
 
-    hand_cards: chex.Array  # [card]
-    played: chex.Array  # [6 relative seats, card]
-    table_cards: chex.Array  # [card]
-    unseen: chex.Array  # [card]
-    jade: chex.Array  # [card]
-    discards: chex.Array  # [card]
-    bids: chex.Array  # [6 relative seats, 11]
-    cards: chex.Array  # [10]
-    bets: chex.Array  # [6]
-    harry: chex.Array  # [6]
+    hand_cards: chex.Array  # bool[card]
+    played: chex.Array  # bool[6 relative seats, card]
+    table_cards: chex.Array  # bool[card]
+    unseen: chex.Array  # bool[card]
+    jade: chex.Array  # bool[card]
+    discards: chex.Array  # bool[card]
+    bids: chex.Array  # bool[6 relative seats, 11]
+    cards: chex.Array  # bool[10]
+    bets: chex.Array  # float32[6 relative seats]
+    harry: chex.Array  # bool[6 relative seats]
+
+
+def _joined(name: str, *sections: type) -> type:
+    """A NamedTuple with the fields of all sections, in order."""
+    return collections.namedtuple(name, [field for section in sections for field in section._fields])
+
+
+AbilityView = _joined("AbilityView", Base, Ability)
+FullView = _joined("FullView", Base, Ability, Full)
+VERSIONS = {"ability": AbilityView, "base": Base, "full": FullView}  # the default first
+HONEST = tuple(VERSIONS)
 
 
 class Known(NamedTuple):
@@ -131,22 +142,16 @@ class Known(NamedTuple):
     unseen: chex.Array  # could be anywhere
 
 
-def observe(env: "SkullKingEnv", state: State, player: chex.Array, version: str) -> chex.Array:
-    """The observation as one float32 vector; all zeros after the end."""
-    fields = [field.astype(jnp.float32).ravel() for part in view(env, state, player, version) for field in part]
-    return jnp.where(state.terminated, 0.0, jnp.concatenate(fields))
-
-
-def view(env: "SkullKingEnv", state: State, player: chex.Array, version: str) -> tuple:
-    """The named parts of an observation: (Base,), (Base, Ability) or (Base, Ability, Full)."""
+def view(env: "SkullKingEnv", state: State, player: chex.Array, version: str) -> tuple[chex.Array, ...]:
+    """What the player may know, as the NamedTuple of the version; all zeros after the end."""
     known = knowledge(env, state, player)
     around = Around(player, env.num_players)
-    parts: tuple = (base_view(env, state, player, known, around),)
+    parts: tuple[chex.Array, ...] = base_view(env, state, player, known, around)
     if version != "base":
-        parts += (ability_view(env, state, player, around),)
+        parts += ability_view(env, state, player, around)
     if version == "full":
-        parts += (full_view(env, state, known, around),)
-    return parts
+        parts += full_view(env, state, known, around)
+    return VERSIONS[version](*[jnp.where(state.terminated, jnp.zeros_like(part), part) for part in parts])
 
 
 class Around:
@@ -236,12 +241,12 @@ def base_view(env: "SkullKingEnv", state: State, player: chex.Array, known: Know
         table=code[around_cards(declared(cards, state), around)[1:]],
         seats=jnp.stack([column.astype(jnp.float32) for column in seats], axis=-1),
         led_suit=lead == jnp.arange(1, 5),
-        free=(lead == FREE)[None],
-        unseen_suits=jnp.stack([size_of(unseen_suits), highest], axis=-1) / 14,
+        free=lead == FREE,
+        unseen_suits=jnp.stack([size_of(unseen_suits), highest], axis=-1) / jnp.float32(14),
         unseen_kinds=size_of(known.unseen & jnp.asarray(KINDS)) / jnp.asarray(KIND_SIZES),
         voids=around(state.voids)[1:],
         progress=jnp.stack([value.astype(jnp.float32) for value in progress]),
-        hand_worth=(jnp.asarray(BID_TABLE)[hand].sum() / jnp.float32(1000))[None],
+        hand_worth=jnp.asarray(BID_TABLE)[hand].sum() / jnp.float32(1000),
     )
 
 
@@ -305,7 +310,7 @@ def full_view(env: "SkullKingEnv", state: State, known: Known, around: Around) -
         discards=known.discards,
         bids=bids_shown(state, around)[:, None] == jnp.arange(NUM_BIDS),
         cards=cards_dealt(env, state) - 1 == jnp.arange(MAX_HAND),
-        bets=around(state.bets) / 20,
+        bets=around(state.bets) / jnp.float32(20),
         harry=around(jnp.arange(env.num_players) == state.harry),
     )
 
@@ -325,19 +330,3 @@ def declared(cards: chex.Array, state: State) -> chex.Array:
 def around_cards(cards: chex.Array, around: Around) -> chex.Array:
     """[seat] -> [6 relative seats] with NO_CARD beyond the table."""
     return jnp.where(around.is_seat, cards[around.seats], NO_CARD)
-
-
-def layout(version: str) -> dict[str, slice]:
-    """Where each named field sits in the flat vector."""
-    sizes = {
-        Base: (77, 35, 30, 4, 1, 8, 8, 20, 6, 1),
-        Ability: (8, 28, 4),
-        Full: (74, 444, 74, 74, 74, 74, 66, 10, 6, 6),
-    }
-    parts = {"base": (Base,), "ability": (Base, Ability), "full": (Base, Ability, Full)}[version]
-    places, start = {}, 0
-    for part in parts:
-        for name, size in zip(part._fields, sizes[part], strict=True):
-            places[name] = slice(start, start + size)
-            start += size
-    return places

@@ -87,19 +87,21 @@ def table_name(card: int, tigress_is_pirate: bool) -> str:
     return card_name(card)
 
 
-def action_name(env: "SkullKingEnv", state: "State", action: int) -> str:
-    """An action in words, as its player would say it."""
-    hand = [int(card) for card in np.asarray(state.hand)[int(state.current_player)]]
+def action_name(env: "SkullKingEnv", state: "State", action: int, viewer: int | None = None) -> str:
+    """An action in words, as the viewer sees it done: another seat's bid and discards stay face down."""
+    player = int(state.current_player)
+    is_own = viewer is None or viewer == player
+    hand = [int(card) for card in np.asarray(state.hand)[player]]
     if action < PLAY:
-        return f"bid {action - BID}"
+        return f"bid {action - BID}" if is_own else "bid"
     if action in (PLAY_TIGRESS_AS_PIRATE, PLAY_TIGRESS_AS_ESCAPE):
         return "play " + table_name(TIGRESS, action == PLAY_TIGRESS_AS_PIRATE)
     if action < LEAD:
-        return "play " + slot_name(hand, action - PLAY)
+        return "play " + slot_name(hand, action - PLAY, numbered=is_own)
     if action < DISCARD:
-        return f"seat {(int(state.current_player) + action - LEAD) % env.num_players} leads"
+        return f"seat {(player + action - LEAD) % env.num_players} leads"
     if action < BET:
-        return "discard " + slot_name(hand, action - DISCARD)
+        return "discard " + slot_name(hand, action - DISCARD, numbered=True) if is_own else "discard a card"
     if action < CHANGE:
         return f"bet {10 * (action - BET)}"
     return {CHANGE: "bid one less", CHANGE + 1: "keep the bid", CHANGE + 2: "bid one more"}.get(
@@ -107,5 +109,10 @@ def action_name(env: "SkullKingEnv", state: "State", action: int) -> str:
     )
 
 
-def slot_name(hand: list[int], slot: int) -> str:
-    return card_name(hand[slot]) if slot < len(hand) else "-"
+def slot_name(hand: list[int], slot: int, *, numbered: bool) -> str:
+    """The card in a slot. Cards that look alike are numbered for who holds them: Escape, Escape 2, ..."""
+    names = [card_name(card) for card in hand]
+    if slot >= len(names):
+        return "-"
+    copies = names[:slot].count(names[slot])
+    return f"{names[slot]} {copies + 1}" if numbered and copies else names[slot]

@@ -16,9 +16,10 @@ from jaxgames.skullking.cards import (
     MERMAIDS,
     NO_CARD,
     PIRATES,
+    PLAYING,
     SKULL_KING,
 )
-from jaxgames.skullking.rules import Events, card_of
+from jaxgames.skullking.rules import Events, card_of, cards_dealt, play_with_events
 from jaxgames.skullking.state import State
 
 if TYPE_CHECKING:
@@ -39,26 +40,44 @@ def _high_cards() -> np.ndarray:
 HIGH_CARD = _high_cards()
 
 
-def payment(env: "SkullKingEnv", before: State, action: chex.Array, after: State, events: Events) -> chex.Array:
-    """What the step pays to every seat, float32[seat], under the env's scheme."""
-    scheme = env.reward
-    if scheme == "score":
-        return jnp.where(events.round_done, events.points / jnp.float32(100), 0.0)
-    if scheme == "placement":
-        return jnp.where(after.terminated, placement(after.total), 0.0)
-    if scheme == "seed_base":
-        return trick_and_bid_payment(before, after, events)
-    if scheme == "seed_ability":
-        return ability_payment(before, action, events)
-    return trick_and_bid_payment(before, after, events) + ability_payment(before, action, events)
+def payment(
+    env: "SkullKingEnv", before: State, action: chex.Array, after: State, events: Events | None = None
+) -> chex.Array:
+    """What the step pays to every seat, float32[seat], under the env's scheme.
+
+    Who has the events of the step at hand passes them on, so that the turn is not played a second time.
+    """
+    if env.reward == "score":
+        return (after.total - before.total) / jnp.float32(100)
+    if env.reward == "placement":
+        return jnp.where(after.terminated, placement(after.total), jnp.float32(0))
+    events = play_with_events(env, before, action)[1] if events is None else events
+    paid = jnp.zeros((env.num_players,), jnp.float32)
+    if env.reward in ("seed_base", "seed"):
+        paid += trick_and_bid_payment(before, after, events)
+    if env.reward in ("seed_ability", "seed"):
+        paid += ability_payment(before, action, events)
+    return paid
 
 
-def worst_total(scheme: str, hand_sizes: tuple[int, ...]) -> float:
-    """SK-36: W, what an illegal action costs under the scheme."""
-    rounds = len(hand_sizes)
-    score = sum(10 * size + 20 for size in hand_sizes) / 100
-    worst = {"score": score, "placement": 1.0, "seed_base": rounds, "seed_ability": 0.9 * rounds, "seed": 1.9 * rounds}
-    return float(worst[scheme])
+def illegal_penalty(env: "SkullKingEnv") -> float:
+    """SK-36: W, what an illegal action costs: the worst total of the scheme."""
+    rounds = len(env.hand_sizes)
+    if env.reward == "score":
+        return sum(10 * size + 20 for size in env.hand_sizes) / 100
+    return {"placement": 1.0, "seed_base": 1.0 * rounds, "seed_ability": 0.9 * rounds, "seed": 1.9 * rounds}[env.reward]
+
+
+def scores(env: "SkullKingEnv", state: State) -> chex.Array:
+    """Total points, int16[seat]."""
+    return state.total
+
+
+def winners(env: "SkullKingEnv", state: State) -> chex.Array:
+    """SK-34: bool[seat], the highest total after the last round, shared by equal ones."""
+    # Only a scored last round leaves the game over in PLAYING with all tricks taken: before it somebody was to act.
+    is_scored = (state.tricks == cards_dealt(env, state)) & (state.phase == PLAYING)
+    return state.terminated & is_scored & (state.total == state.total.max())
 
 
 def placement(total: chex.Array) -> chex.Array:

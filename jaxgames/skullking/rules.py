@@ -42,7 +42,7 @@ from jaxgames.skullking.cards import (
 )
 from jaxgames.skullking.scoring import bids_after_harry, round_points
 from jaxgames.skullking.state import State, with_room_for_draw
-from jaxgames.skullking.trick import lead_of, table, trick_bonus, winner_and_leader
+from jaxgames.skullking.trick import lead_of, next_leader, nobody_wins, table, trick_bonus
 from jaxgames.tricks import seat_after
 
 if TYPE_CHECKING:
@@ -63,7 +63,12 @@ class Events(NamedTuple):
     points: chex.Array  # int16[seat] of the round, if it was scored
 
 
-def step(env: "SkullKingEnv", state: State, action: chex.Array) -> tuple[State, Events]:
+def play(env: "SkullKingEnv", state: State, action: chex.Array) -> State:
+    """The state after a legal decision of the current player."""
+    return play_with_events(env, state, action)[0]
+
+
+def play_with_events(env: "SkullKingEnv", state: State, action: chex.Array) -> tuple[State, Events]:
     """Apply one legal decision of the current player: the turn, told in order."""
     phase = state.phase  # read once: no transition may trigger the next
     size = cards_dealt(env, state)
@@ -182,6 +187,11 @@ def place_bet(state: State, tens: chex.Array, *, when: chex.Array) -> State:
     return state.replace(bets=jnp.where(is_mover(state) & when, (10 * tens).astype(jnp.int8), state.bets))
 
 
+def trick_winner(trick: chex.Array, leader: chex.Array, tigress_is_pirate: chex.Array) -> chex.Array:
+    """SK-14..16, int8[]: the seat that wins a complete trick, int8[seat], led by `leader`; -1 if nobody does."""
+    return jnp.where(nobody_wins(trick, leader), jnp.int8(-1), next_leader(trick, leader, tigress_is_pirate))
+
+
 def take_trick(
     env: "SkullKingEnv", state: State, size: chex.Array, *, when: chex.Array
 ) -> tuple[State, chex.Array, chex.Array, chex.Array]:
@@ -191,7 +201,8 @@ def take_trick(
     """
     seats = env.num_players
     cards, tigress = table(state), state.tigress_is_pirate
-    winner, leader = computed_once(winner_and_leader(cards, state.leader, tigress))
+    winner = trick_winner(cards, state.leader, tigress)
+    winner, leader = computed_once((winner, next_leader(cards, state.leader, tigress)))
     is_won = when & (winner >= 0)
     winner = jnp.where(is_won, winner, -1).astype(jnp.int8)
     takes = jnp.arange(seats) == winner

@@ -1,15 +1,16 @@
 """The facts of a game of Skull King."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import chex
+import jax
 import jax.numpy as jnp
-import numpy as np
 
 from jaxgames.cards import shuffles
+from jaxgames.env import Deal
 from jaxgames.env import State as SharedState
 from jaxgames.options import check_deal_int, check_deal_keys, check_permutation
-from jaxgames.skullking.cards import BIDDING, NO_CARD
+from jaxgames.skullking.cards import ABILITIES, BIDDING, NO_CARD
 
 if TYPE_CHECKING:
     from jaxgames.skullking.env import SkullKingEnv
@@ -49,11 +50,32 @@ class State(SharedState):
     jade: chex.Array  # int8[]      seat that has looked through the stock, -1 if none
 
 
-def first_state(env: "SkullKingEnv", deal: dict[str, chex.Array], abilities: chex.Array) -> State:
-    """The state before the first bid of a game with this deal."""
+def draw_deal(env: "SkullKingEnv", key: chex.PRNGKey) -> dict[str, chex.Array]:
+    """SK-3: who leads round 0, and one uniform order of the enabled cards for each round."""
+    starter_key, deck_key = jax.random.split(key)
+    starter = jax.random.randint(starter_key, (), 0, env.num_players, jnp.int32)
+    return {"starter": starter.astype(jnp.int8), "decks": random_decks(env, deck_key)}
+
+
+def read_deal(env: "SkullKingEnv", deal: Deal) -> dict[str, chex.Array]:
+    """SK-3: the deal as arrays; a ValueError for one that could not have been dealt. Traced arrays pass unchecked."""
+    check_deal_keys(env.id, deal, ("starter", "decks"))
+    starter, decks = deal["starter"], deal["decks"]
+    check_deal_int(env.id, "deal starter", starter, 0, env.num_players - 1)
+    rounds = len(env.hand_sizes)
+    if not hasattr(decks, "__len__") or len(decks) != rounds:
+        given = len(decks) if hasattr(decks, "__len__") else repr(decks)
+        raise ValueError(f"{env.id}: deal decks must be {rounds} decks, one a round, got {given}")
+    for number, deck in enumerate(decks):
+        check_permutation(env.id, f"deal deck {number}", deck, env.deck)
+    return {"starter": jnp.asarray(starter, jnp.int8), "decks": jnp.asarray(decks, jnp.int8)}
+
+
+def first_state(env: "SkullKingEnv", deal: dict[str, chex.Array]) -> State:
+    """The state before the first bid of a game with this deal, with the abilities that the options name."""
     seats = env.num_players
     dealt, top = lay_out(env, deal["decks"])
-    starter = jnp.asarray(deal["starter"], jnp.int8)
+    starter = deal["starter"]
     none = jnp.full((), -1, jnp.int8)
     no_seat_bits = jnp.zeros((seats,), jnp.int8)
     return State(
@@ -65,7 +87,7 @@ def first_state(env: "SkullKingEnv", deal: dict[str, chex.Array], abilities: che
         dealt=dealt,
         top=top,
         starter=starter,
-        abilities=jnp.asarray(abilities, bool),
+        abilities=jnp.asarray([getattr(env, name) for name in ABILITIES]),
         total=jnp.zeros((seats,), jnp.int16),
         round=jnp.zeros((), jnp.int8),
         phase=jnp.full((), BIDDING, jnp.int8),
@@ -94,10 +116,9 @@ def lay_out(env: "SkullKingEnv", decks: chex.Array) -> tuple[chex.Array, chex.Ar
     seats = env.num_players
     hands, tops = [], []
     for deck, size in zip(decks, env.hand_sizes, strict=True):
-        cards = jnp.asarray(deck, jnp.int8)
-        hand = cards[: seats * size].reshape(seats, size)
+        hand = deck[: seats * size].reshape(seats, size)
         hands.append(jnp.pad(hand, ((0, 0), (0, env.max_hand - size)), constant_values=NO_CARD))
-        tops.append(cards[seats * size : seats * size + 2])
+        tops.append(deck[seats * size : seats * size + 2])
     return ascending(jnp.stack(hands)), jnp.stack(tops)
 
 
@@ -120,14 +141,3 @@ def random_decks(env: "SkullKingEnv", key: chex.PRNGKey) -> chex.Array:
     """One uniform order of the enabled cards for each round, int8[round, position]."""
     order = shuffles(key, len(env.hand_sizes), len(env.deck))
     return order if len(env.deck) == 74 else jnp.asarray(env.deck)[order]
-
-
-def check_deal(env: "SkullKingEnv", deal: Any) -> None:
-    """SK-3: a ValueError for a deal that could not have been dealt. Traced arrays pass unchecked."""
-    check_deal_keys(env.id, deal, ("starter", "decks"))
-    check_deal_int(env.id, "deal starter", deal["starter"], 0, env.num_players - 1)
-    rounds = len(env.hand_sizes)
-    if len(deal["decks"]) != rounds:
-        raise ValueError(f"{env.id}: deal decks must be {rounds} decks, one a round, got {len(deal['decks'])}")
-    for number, deck in enumerate(deal["decks"]):
-        check_permutation(env.id, f"deal deck {number}", deck, np.asarray(env.deck))

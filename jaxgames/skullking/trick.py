@@ -17,7 +17,7 @@ from jaxgames.skullking.cards import (
     suit_of,
 )
 from jaxgames.skullking.state import State
-from jaxgames.tricks import play_order, seat_after
+from jaxgames.tricks import play_order, seat_after, strongest
 
 
 def table(state: State) -> chex.Array:
@@ -36,20 +36,9 @@ def lead_of(state: State) -> chex.Array:
     return jnp.where(card == NO_CARD, 0, jnp.where(suit > 0, suit, FREE)).astype(jnp.int8)
 
 
-def winner_and_leader(
-    cards: chex.Array, leader: chex.Array, tigress_is_pirate: chex.Array
-) -> tuple[chex.Array, chex.Array]:
-    """SK-14..16 for a complete trick int8[seat]: (winner or -1, who leads next), both int8[].
-
-    Each card gets a power; the play order in its low bits breaks ties in favour of the earlier card.
-    """
-    seats = cards.shape[0]
-    order = play_order(leader, seats)
-
-    def seat_of(power):
-        """The seat with the highest power. Its place in the order rides in the low bits: no argmax, which is slow."""
-        return seat_after(leader, 7 - ((power * 8 + (7 - order)).max() & 7), seats)
-
+def next_leader(cards: chex.Array, leader: chex.Array, tigress_is_pirate: chex.Array) -> chex.Array:
+    """SK-14..16: who leads after a complete trick, int8[seat]: its winner, or who the rules name without one. int8[]"""
+    order = play_order(leader, cards.shape[0])
     suit, number = suit_of(cards), number_of(cards)
     has_number = number > 0
     has_king = (cards == SKULL_KING).any()
@@ -61,17 +50,23 @@ def winner_and_leader(
     power = jnp.where(cards == SKULL_KING, 300, power)
     # Below every escape, the Whale above the Kraken: who leads when nothing else lies there (SK-15).
     power = jnp.where(cards == WHALE, -1, jnp.where(cards == KRAKEN, -2, power))
-    best = seat_of(power)
+    # Under the Whale only numbers count; where there is none, her own seat leads.
+    under_whale = jnp.where(has_number, number, jnp.where(cards == WHALE, 0, -1)).astype(jnp.int16)
+    whale_rules = when_played(WHALE, cards, order) > when_played(KRAKEN, cards, order)
+    best = jnp.where(whale_rules, strongest(under_whale, order), strongest(power, order))
+    return seat_after(leader, best, cards.shape[0])
 
-    whale_played = jnp.where(cards == WHALE, order, -1).max()
-    kraken_played = jnp.where(cards == KRAKEN, order, -1).max()
-    whale_rules, kraken_rules = whale_played > kraken_played, kraken_played > whale_played
-    highest = seat_of(number.astype(jnp.int16))
-    whale_seat = seat_after(leader, whale_played, seats)
 
-    next_leader = jnp.where(whale_rules, jnp.where(has_number.any(), highest, whale_seat), best)
-    nobody = kraken_rules | (whale_rules & ~has_number.any())
-    return jnp.where(nobody, -1, next_leader).astype(jnp.int8), next_leader
+def nobody_wins(cards: chex.Array, leader: chex.Array) -> chex.Array:
+    """SK-15, SK-16: bool[], the Kraken has power over the complete trick, or the Whale over one without a number."""
+    order = play_order(leader, cards.shape[0])
+    whale, kraken = when_played(WHALE, cards, order), when_played(KRAKEN, cards, order)
+    return (kraken > whale) | ((whale > kraken) & ~(number_of(cards) > 0).any())
+
+
+def when_played(card: int, cards: chex.Array, order: chex.Array) -> chex.Array:
+    """int8[]: the place of the card in the order of play, -1 if it is not there."""
+    return jnp.where(cards == card, order, -1).max()
 
 
 def trick_bonus(cards: chex.Array, winning_card: chex.Array, tigress_is_pirate: chex.Array) -> chex.Array:
