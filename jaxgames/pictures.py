@@ -11,7 +11,6 @@ How a page listens. Every legal move is one element, and only the viewer who may
 - `data-seat="2"` on a name: the page may write who sits there.
 """
 
-import functools
 import html
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,6 +22,7 @@ from jaxgames.icons import ICONS
 
 if TYPE_CHECKING:
     from jaxgames.env import Env
+    from jaxgames.host import Facts
 
 WIDTH = 480  # units; words are 14 units or more, which is 11 pixels on a phone that is 390 wide
 SHOWN = 600  # pixels wide where nothing else is said
@@ -238,25 +238,22 @@ def legal_moves(env: "Env", state: Any, player: int | None) -> dict[int, str]:
     sees everything; none after the end."""
     if state.terminated or state.truncated or player not in (None, int(state.current_player)):
         return {}
-    legal = np.flatnonzero(np.asarray(_legal_actions(env)(state)))
-    return {int(action): env.action_name(state, int(action), player) for action in legal}
-
-
-@functools.lru_cache(maxsize=64)
-def _legal_actions(env: "Env") -> Callable[[Any], jax.Array]:
-    return jax.jit(lambda state: env.rooms.rules.legal_actions(env, state))
+    return {
+        int(action): env.action_name(state, int(action), player) for action in np.flatnonzero(_facts(env, state).mask)
+    }
 
 
 def winners(env: "Env", state: Any) -> np.ndarray:
     """bool[seat] on the host; nobody while the game goes on."""
     if not (state.terminated or state.truncated):
         return np.zeros(env.num_players, bool)
-    return np.asarray(_winners(env)(state))
+    return _facts(env, state).winners
 
 
-@functools.lru_cache(maxsize=64)
-def _winners(env: "Env") -> Callable[[Any], jax.Array]:
-    return jax.jit(env.winners)
+def _facts(env: "Env", state: Any) -> "Facts":
+    from jaxgames.host import compiled  # the games are drawn by this module, and it drives them: not at import
+
+    return compiled(env).facts(state)
 
 
 # -- seats -------------------------------------------------------------------------------------------------------------
@@ -499,4 +496,24 @@ def sheet(env: "Env", height: float, about: str, parts: Sequence[str], player: i
         height=round(SHOWN * height / WIDTH),
         role="group" if "data-action" in body else "img",  # the parts of an image cannot be pressed
         aria_label=title,
+    )
+
+
+def text_picture(text: str) -> str:
+    """Lines of text as a picture: enough for a game that has no drawings yet."""
+    lines = text.splitlines()
+    spans = "".join(tag("tspan", html.escape(line) or " ", x=10, dy=18) for line in lines)
+    width, height = 9 * max(map(len, lines)) + 20, 18 * len(lines) + 16
+    return tag(
+        "svg",
+        tag("title", html.escape(lines[0])),
+        f"<style>{STYLE}</style>",
+        box(0, 0, width, height, "jg-bg", rx=10),
+        tag("text", spans, class_="jg-ink", font_size=14, style="font-family:monospace;white-space:pre"),
+        xmlns="http://www.w3.org/2000/svg",
+        class_="jg",
+        viewBox=f"0 0 {width} {height}",
+        width=width,
+        height=height,
+        role="img",
     )
