@@ -26,8 +26,9 @@ from jaxgames.skyjo.cards import (
     Slot,
 )
 from jaxgames.skyjo.env import SkyjoEnv
-from jaxgames.skyjo.observe import drawn_value, unseen_counts
-from jaxgames.skyjo.state import State, decision_phase, discard_top, in_setup, known_sums, num_hidden
+from jaxgames.skyjo.facts import decision_phase, discard_top, drawn_value, in_setup, known_sums, num_hidden
+from jaxgames.skyjo.observe import unseen_counts
+from jaxgames.skyjo.state import State
 
 MEAN_CARD = float(VALUES.mean())  # 5.0667
 NOTHING = -1000  # below every value and every gain

@@ -1,5 +1,6 @@
 """The rules page line by line: every numbered rule and every worked example, from deals and positions as data."""
 
+import dataclasses
 import functools
 import pathlib
 import re
@@ -43,7 +44,8 @@ def deck(*values):
 
 @functools.cache
 def compiled(env):
-    return jax.jit(env.init), jax.jit(env.step), jax.jit(env.legal_action_mask), jax.jit(env.tokens)
+    tokens = jax.jit(functools.partial(env.view, version="tokens"))
+    return jax.jit(env.init), jax.jit(env.step), jax.jit(env.legal_action_mask), tokens
 
 
 class Table:
@@ -54,7 +56,7 @@ class Table:
         self.init, self.step, self.mask, self.observe = compiled(self.env)
         deal = {
             "decks": np.array([order]),
-            "reveals": np.array([reveals]) if self.env.setup_mode == "auto" else np.zeros((0, 2, 2), int),
+            "reveals": np.array([reveals]) if not self.env.manual_setup else np.zeros((0, 2, 2), int),
             "refills": np.array([refill]),
         }
         self.state = jax.device_get(self.init(jax.random.key(0), deal))
@@ -141,14 +143,39 @@ def test_sj_5_bad_options_are_named(options, words):
 
 def test_sj_5_rulesets_and_single_options():
     def single(**options):
-        return jaxgames.make("skyjo", **options).rules[-6:]
+        return jaxgames.make("skyjo", **options).rules
 
-    assert single() == (True, False, 4, False, False, False)
-    assert single(ruleset="official") == (True, False, 4, True, True, True)
-    assert single(ruleset="skynet") == (False, True, 1, False, False, False)
-    assert single(ruleset="official", later_start="highest_sum", max_clears_per_round=0)[2:] == (0, True, True, False)
+    assert single() == (True, "positive", 4, "out", False, "highest_sum")
+    assert single(ruleset="official") == (True, "positive", 4, "discard", True, "ender")
+    assert single(ruleset="skynet") == (False, "any", 1, "out", False, "highest_sum")
+    mixed = single(ruleset="official", later_start="highest_sum", max_clears_per_round=0)
+    assert mixed == (True, "positive", 0, "discard", True, "highest_sum")
     assert jaxgames.make("skyjo", setup_mode="  MANUAL ").setup_mode == "manual"
-    assert jaxgames.make("skyjo", manual_initial_reveals=True).setup_mode == "manual"
+    assert jaxgames.make("skyjo", manual_initial_reveals=True).options["setup_mode"] == "manual"
+
+
+@pytest.mark.parametrize("ruleset", ["base", "official", "skynet"])
+def test_equal_rules_make_equal_envs(ruleset):
+    """However they are spelled; and `dataclasses.replace` changes what it names."""
+    env = jaxgames.make("skyjo", ruleset=ruleset)
+    spelled_out = jaxgames.make("skyjo", ruleset="base", **env.rules._asdict())
+    assert (env, hash(env)) == (spelled_out, hash(spelled_out))
+    assert jaxgames.make("skyjo", **env.options) == env
+    assert env.options["ruleset"] == ruleset
+    for other in ("base", "official", "skynet"):
+        assert (dataclasses.replace(env, ruleset=other) == env) is (other == ruleset)
+    mixed = dataclasses.replace(env, max_clears_per_round=2)
+    assert mixed != env
+    assert jaxgames.make("skyjo", **mixed.options) == mixed
+    assert dataclasses.replace(mixed, max_clears_per_round=None) == env
+
+
+def test_two_ways_to_ask_for_manual_set_up_are_one_game():
+    forced, named = jaxgames.make("skyjo", manual_initial_reveals=True), jaxgames.make("skyjo", setup_mode="manual")
+    assert (forced, hash(forced)) == (named, hash(named))
+    assert forced != jaxgames.make("skyjo")
+    assert dataclasses.replace(forced, manual_initial_reveals=False) == jaxgames.make("skyjo")
+    assert dataclasses.replace(named, setup_mode="auto") == jaxgames.make("skyjo")
 
 
 GOOD_DEAL = {"decks": [IDENTITY], "reveals": [[[0, 1], [2, 3]]], "refills": [IDENTITY]}
@@ -157,22 +184,35 @@ GOOD_DEAL = {"decks": [IDENTITY], "reveals": [[[0, 1], [2, 3]]], "refills": [IDE
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"decks": []}, "deal decks must hold at least 1 permutation"),
+        ({"decks": []}, r"deal decks must hold 1..8 permutations of 0..149 .*, got 0"),
+        (
+            {"decks": [IDENTITY] * 9},
+            r"deal decks must hold 1..8 permutations of 0..149 \(a state has room for 8.*got 9",
+        ),
+        ({"decks": 5}, "deal decks must be a list, got 5"),
         ({"decks": [IDENTITY, IDENTITY[:-1]]}, r"deal decks\[1\] must be a permutation of the 150 ids 0..149"),
         ({"decks": [[0, *IDENTITY[:-1]]]}, r"deal decks\[0\] must be a permutation"),
-        ({"refills": []}, "deal refills must hold at least 1 permutation"),
+        ({"refills": []}, r"deal refills must hold 1..8 permutations of 0..149 .*, got 0"),
         ({"refills": [[-1, *IDENTITY[1:]]]}, r"deal refills\[0\] must be a permutation"),
-        ({"reveals": []}, "deal reveals must hold at least 1 round in auto set-up"),
+        ({"reveals": []}, r"deal reveals must hold 1..8 rounds .*, got 0"),
+        ({"reveals": [[[0, 1], [2, 3]]] * 9}, r"deal reveals must hold 1..8 rounds .*, got 9"),
         ({"reveals": [[[0, 1]]]}, r"deal reveals\[0\] must hold two different slots in 0..11 for each of 2 players"),
         ({"reveals": [[[0, 1], [5, 5]]]}, r"deal reveals\[0\] must hold two different slots"),
         ({"reveals": [[[0, 1], [5, 12]]]}, r"deal reveals\[0\] must hold two different slots"),
         ({"reveals": [[[0, 1], [5]]]}, r"deal reveals\[0\] must hold two different slots"),
-        ({"extra": 1}, "deal must be a dict with the keys decks, reveals, refills"),
+        ({"extra": 1}, "deal must be a dict with the keys decks, reveals, refills, or seed alone; got"),
+        ({"seed": [1, 2]}, "deal must be a dict with the keys decks, reveals, refills, or seed alone; got"),
     ],
 )
 def test_sj_6_bad_deals_are_named(change, words):
     with pytest.raises(ValueError, match="skyjo: " + words):
         jaxgames.make("skyjo").init(jax.random.key(0), GOOD_DEAL | change)
+
+
+@pytest.mark.parametrize("seed", [5, [1], [1, 2, 3], [1, -1], [1, 2**32], [0.5, 1], ["a", "b"], [1, 10**30]], ids=repr)
+def test_sj_6_bad_seeds_are_named(seed):
+    with pytest.raises(ValueError, match=r"skyjo: deal seed must be two integers in 0..4294967295, got"):
+        jaxgames.make("skyjo").init(jax.random.key(0), {"seed": seed})
 
 
 def test_sj_8_sj_11_sj_13_the_deal_of_e2():
@@ -296,15 +336,18 @@ def test_section_8_reward_modes_of_e4(mode, going_on, at_the_end, penalty):
     env = jaxgames.make("skyjo", reward_mode=mode, score_limit=90)
     scores = jnp.array([92, 46], jnp.int16)
     for ends, expected in ((False, going_on), (True, at_the_end)):
-        paid = rewards.round_rewards(env.rules, scores, scores, jnp.bool_(ends))
+        paid = rewards.round_rewards(env, scores, scores, jnp.bool_(ends))
         np.testing.assert_allclose(paid, expected, atol=1e-4)
     assert env.illegal_penalty == pytest.approx(penalty)
 
 
 @pytest.mark.parametrize(("tie_rule", "expected"), [("lowest_index", [1]), ("shared", [1, 2])])
 def test_sj_35_ties_for_the_lowest_score(tie_rule, expected):
-    rules = jaxgames.make("skyjo", num_players=3, tie_rule=tie_rule).rules
-    assert np.flatnonzero(rewards.winners(rules, jnp.array([120, 30, 30]))).tolist() == expected
+    table = Table(reveals=((0, 1), (2, 3), (4, 5)), num_players=3, tie_rule=tie_rule)
+    scores = np.array([120, 30, 30], np.int16)
+    over = table.state.replace(scores=scores, terminated=np.bool_(True), ender=np.int8(0))
+    assert np.flatnonzero(table.env.winners(over)).tolist() == expected
+    assert not np.asarray(table.env.winners(over.replace(terminated=np.bool_(False)))).any()
 
 
 E5 = deck(-2, 0, -1, 0, 0, -1, 0, 1, -1, 0, 1, 0, -2, -1, 0, 0, -1, 0, -1, 0, 0, 1, 0, -1)
@@ -329,10 +372,10 @@ def test_sj_32_a_negative_total_e5(ruleset, scores):
     ],
 )
 def test_sj_32_the_enders_table_e6(ruleset, sums, score):
-    rules = jaxgames.make("skyjo", num_players=3, ruleset=ruleset).rules
+    env = jaxgames.make("skyjo", num_players=3, ruleset=ruleset)
     for ender in range(3):
         seats = np.roll(np.array(sums, np.int16), ender)
-        after = rounds.after_doubling(rules, jnp.asarray(seats), jnp.int8(ender))
+        after = rounds.after_doubling(env, jnp.asarray(seats), jnp.int8(ender))
         assert np.roll(after, -ender).tolist() == [score, *sums[1:]]
 
 
@@ -454,7 +497,7 @@ def test_sj_37_truncation_e12():
     [(5, 50, 0), (5, 51, 1), (5, 100, 1), (5, 101, 2), (2, 20, 0), (2, 21, 1), (2, 40, 1), (2, 41, 2)],
 )
 def test_sj_60_the_bucket_e13(players, turns, bucket):
-    assert int(progress_bucket(jaxgames.make("skyjo", num_players=players).rules, jnp.int32(turns))) == bucket
+    assert int(progress_bucket(jaxgames.make("skyjo", num_players=players), jnp.int32(turns))) == bucket
 
 
 def test_sj_19_the_last_column_e14():
@@ -495,7 +538,9 @@ def test_sj_13_who_starts_a_later_round(ruleset):
     assert (table.state.round_index, table.state.opener) == (2, 0)
     # The same deck wraps: P0 shows 7 + 8 again.
     assert table.state.current_player == 0
-    second = table.state.script._replace(reveals=np.array([[[0, 1], [10, 11]]], np.int8))
+    reveals = np.zeros_like(table.state.script.reveals)
+    reveals[0] = [[0, 1], [10, 11]]
+    second = table.state.script._replace(reveals=reveals)
     table = Table(order, reveals=((6, 7), (0, 1)), ruleset=ruleset, score_limit=1000)
     table.state = table.state.replace(script=second)
     table.flip_lowest(20)
@@ -553,7 +598,7 @@ def test_sj_48_a_window_of_records():
 
 def test_sj_51_sj_62_the_pool_is_counted_after_a_refill():
     table = e8_position(Table()).play(24)
-    blocks = table.env.flat(table.state, 0)
+    blocks = table.env.view(table.state, 0, "flat")
     pile = np.zeros(15)
     pile[[7 + 2, 1 + 2, 12 + 2]] = 0.1  # identity: the 3 was drawn
     np.testing.assert_allclose(blocks.pile, pile, atol=1e-5)
@@ -566,7 +611,7 @@ def test_sj_51_sj_62_the_pool_is_counted_after_a_refill():
 def test_sj_51_the_hand_of_another_is_unseen():
     """SJ-50: a kept card counts as unseen for the others until it is placed."""
     table = Table(action_mode="decision").play(0)
-    mine, theirs = (np.asarray(table.env.flat(table.state, seat).unseen * COPIES) for seat in (1, 0))
+    mine, theirs = (np.asarray(table.env.view(table.state, seat, "flat").unseen * COPIES) for seat in (1, 0))
     np.testing.assert_allclose(theirs - mine, np.arange(15) == 0 + 2, atol=1e-4)
     assert table.state.hand_use == Hand.FROM_DECK
 
@@ -595,14 +640,33 @@ def _numbers(path):
 
 def test_wrapping_scripts_sj_6():
     """Decks, reveals and refills past the end of their lists begin again, each with its own length."""
-    script = chance.Script(
-        decks=jnp.arange(2, dtype=jnp.int8)[:, None] * jnp.ones(150, jnp.int8),
-        reveals=jnp.arange(3, dtype=jnp.int8)[:, None, None] * jnp.ones((2, 2), jnp.int8),
-        refills=jnp.zeros((1, 150), jnp.uint8),
-        in_force=jnp.bool_(True),
-    )
+    orders = np.stack([np.roll(IDENTITY, 5 * i) for i in range(3)])
+    deal = {
+        "decks": orders[:2],
+        "reveals": np.array([[[i, 11], [i, 10]] for i in range(3)]),
+        "refills": orders[:1],
+    }
     table = Table()
+    first, asked = table.init(jax.random.key(0), deal), jnp.bool_(True)
     for dealt in range(7):
-        state = table.state.replace(script=script, round_index=np.int32(dealt))
-        assert int(chance.next_deck(state)[0]) == dealt % 2
-        assert int(chance.next_reveals(table.env.rules, state)[0, 0]) == dealt % 3
+        state = first.replace(round_index=jnp.int32(dealt))
+        assert chance.next_deck(state, when=asked).tolist() == VALUES[deal["decks"][dealt % 2]].tolist()
+        assert chance.next_reveals(table.env, state, when=asked).tolist() == deal["reveals"][dealt % 3].tolist()
+
+
+def test_a_deal_as_long_as_its_room_is_played_to_its_last_deck_sj_6():
+    """Eight rounds of flips: every deck of the deal is dealt, in order, with its own reveals."""
+    rng = np.random.default_rng(0)
+    decks = np.stack([rng.permutation(150) for _ in range(8)])
+    reveals = np.stack([[rng.permutation(12)[:2] for _ in range(2)] for _ in range(8)])
+    table = Table(score_limit=1000, reward_mode="win_loss")
+    table.state = jax.device_get(
+        table.init(jax.random.key(0), {"decks": decks, "reveals": reveals, "refills": np.array([IDENTITY] * 8)})
+    )
+    for deck_values, pairs in zip(VALUES[decks], reveals, strict=True):
+        assert table.state.cards.ravel().tolist() == deck_values[:24].tolist()
+        assert table.draw_pile() == deck_values[25:].tolist()
+        shown = [np.flatnonzero(row == Slot.FACE_UP).tolist() for row in table.state.status]
+        assert shown == [sorted(pair) for pair in pairs.tolist()]
+        table.flip_lowest(20)
+    assert table.state.cards.ravel().tolist() == VALUES[decks[0, :24]].tolist()

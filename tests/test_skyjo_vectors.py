@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames.skyjo.chance import check_deal
 from jaxgames.skyjo.classic import full_state
 from tests.support import vectors
 
@@ -25,7 +24,7 @@ def replay(env, deal, actions, rows, seats):
     """A whole game from its deal, and the observations of (row, seat) in both versions: one compilation a config."""
 
     def turn(state, action):
-        return env.step(state, action), (state.replace(script=None), env.legal_action_mask(state))
+        return env.step(state, action), (state, env.legal_action_mask(state))
 
     first = env.init(jax.random.key(0), deal)
     _, (states, masks) = jax.lax.scan(turn, first, actions)
@@ -34,19 +33,18 @@ def replay(env, deal, actions, rows, seats):
         version: jax.vmap(functools.partial(env.observe, version=version))(seen, seats)
         for version in env.observation_versions
     }
-    return first.script, states, masks, observed
+    return states, masks, observed
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=name)
 def test_recorded_game(record):
     env = jaxgames.make("skyjo", **record["config"])
-    check_deal(env.rules, record["deal"])
+    deal = env.rooms.state.read_deal(env, record["deal"])
     steps = record["steps"]
     actions = np.zeros(LONGEST + 1, np.int32)
     actions[: len(steps)] = [action for _, _, action in steps]
-    deal = {key: np.asarray(value, np.int32) for key, value in record["deal"].items()}
     rows, seats = (np.array([row[i] for row in record["obs"]], np.int32) for i in (0, 1))
-    script, states, masks, observed = jax.device_get(replay(env, deal, actions, rows, seats))
+    states, masks, observed = jax.device_get(replay(env, deal, actions, rows, seats))
 
     assert states.current_player[: len(steps)].tolist() == [seat for seat, _, _ in steps]
     assert not states.done[: len(steps)].any()
@@ -65,7 +63,7 @@ def test_recorded_game(record):
         np.testing.assert_allclose(observed[version][k], expected, atol=1e-5, err_msg=f"{version} {i} {seat}")
 
     def state(i):
-        return jax.tree.map(lambda leaf: leaf[i], states).replace(script=script)
+        return jax.tree.map(lambda leaf: leaf[i], states)
 
     for i, expected in record["states"]:
         assert full_state(env, state(i)) == expected, i

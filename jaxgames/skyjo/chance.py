@@ -6,32 +6,78 @@ round, of which 12n + 1 cards must be ready when it is dealt; a round has at lea
 come before. A refill needs nothing at all: the pool is drawn in random order as it lies. The exchanges are fixed by
 hashing (seed, which shuffle, place): the order of a pile is settled before it is drawn, and `draw_order` tells it.
 
-A game made with `deal=` follows its script instead, until a determinization puts it out of force.
+A game made from the page's deal follows its script instead, until a determinization takes the script away.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.options import check_deal_keys, check_permutation
-from jaxgames.skyjo.cards import NUM_CARDS, NUM_SLOTS, VALUES
-from jaxgames.skyjo.options import GAME, Rules
-from jaxgames.skyjo.state import Script, State, discard_top, num_dealt
+from jaxgames.env import Deal
+from jaxgames.skyjo.cards import (
+    MAX_DECKS,
+    MAX_REFILLS,
+    MIN_VALUE,
+    NUM_CARDS,
+    NUM_SLOTS,
+    NUM_WORDS,
+    VALUES,
+    num_dealt,
+)
+from jaxgames.skyjo.facts import discard_top
+
+if TYPE_CHECKING:
+    from jaxgames.skyjo.env import SkyjoEnv
+    from jaxgames.skyjo.state import State
 
 EXCHANGES_PER_STEP = 2
+_SHIFTS = np.arange(0, 32, 4, dtype=np.uint32)  # of the eight values in a word
 
 
-def seed_of(key: chex.PRNGKey) -> chex.Array:
-    """uint32[2] from which all chance of a game follows."""
-    return jax.random.bits(key, (2,), jnp.uint32)
+class Script(NamedTuple):
+    """A deal given from outside (SJ-6). Every state has the room for one; it is in force if it holds a deck."""
+
+    decks: chex.Array  # uint32[round, 19]    values in dealing order, eight to a word
+    reveals: chex.Array  # int8[round, seat, 2] slots turned up
+    refills: chex.Array  # uint8[refill, 150]   orders
+    num_decks: chex.Array  # uint8[]              how many rows of each are given: past the last, the first comes again
+    num_reveals: chex.Array  # uint8[]
+    num_refills: chex.Array  # uint8[]
 
 
-def shuffled_start(rules: Rules, seed: chex.Array, round_index: int) -> chex.Array:
+def no_script(env: "SkyjoEnv") -> Script:
+    """Chance comes from the seed."""
+    return Script(
+        decks=jnp.zeros((MAX_DECKS, NUM_WORDS), jnp.uint32),
+        reveals=jnp.zeros((MAX_DECKS, env.num_players, 2), jnp.int8),
+        refills=jnp.zeros((MAX_REFILLS, NUM_CARDS), jnp.uint8),
+        num_decks=jnp.uint8(0),
+        num_reveals=jnp.uint8(0),
+        num_refills=jnp.uint8(0),
+    )
+
+
+def write_script(env: "SkyjoEnv", deal: Deal) -> Script:
+    """The script of the page's deal, as `read_deal` gives it."""
+    values = jnp.asarray(VALUES)[jnp.asarray(deal["decks"], jnp.int32)]
+    parts = _pack(values), jnp.asarray(deal["reveals"], jnp.int8), jnp.asarray(deal["refills"], jnp.uint8)
+    rooms = no_script(env)[:3]
+    written = [room.at[: len(part)].set(part) for room, part in zip(rooms, parts, strict=True)]
+    return Script(*written, *(jnp.uint8(len(part)) for part in parts))
+
+
+def has_script(state: "State") -> chex.Array:
+    """bool[], the game follows a deal given from outside."""
+    return state.script.num_decks > 0
+
+
+def shuffled_start(env: "SkyjoEnv", seed: chex.Array, round_index: int) -> chex.Array:
     """int8[150], a deck whose first cards, those to be dealt, are in their final order."""
-    places = jnp.arange(num_dealt(rules.num_players))
+    places = jnp.arange(num_dealt(env.num_players))
     words = _words(seed, _deck_stream(jnp.int32(round_index)), places)
 
     def settle(place, deck):
@@ -40,9 +86,9 @@ def shuffled_start(rules: Rules, seed: chex.Array, round_index: int) -> chex.Arr
     return jax.lax.fori_loop(0, places.size, settle, jnp.asarray(VALUES))
 
 
-def prepare_next_deck(rules: Rules, state: State) -> State:
+def prepare_next_deck(env: "SkyjoEnv", state: "State") -> "State":
     """Two more exchanges for the deck of the next round."""
-    needed = num_dealt(rules.num_players)
+    needed = num_dealt(env.num_players)
     places = state.next_ready + jnp.arange(EXCHANGES_PER_STEP, dtype=jnp.uint8)
     words = _words(state.seed, _deck_stream(state.round_index + 1), places)
     deck = state.next_deck
@@ -52,32 +98,35 @@ def prepare_next_deck(rules: Rules, state: State) -> State:
     return state.replace(next_deck=deck, next_ready=ready)
 
 
-def next_deck(state: State) -> chex.Array:
+def next_deck(state: "State", *, when: chex.Array) -> chex.Array:
     """int8[150], values in dealing order of the round after `state.round_index`."""
-    if state.script is None:
-        return state.next_deck
-    decks = state.script.decks
-    return jnp.where(state.script.in_force, decks[state.round_index % decks.shape[0]], state.next_deck)
+    script = state.script
+
+    def scripted() -> chex.Array:
+        return _unpack(script.decks[state.round_index % jnp.maximum(script.num_decks, 1)])
+
+    return _rarely(when & has_script(state), scripted, state.next_deck)
 
 
-def next_reveals(rules: Rules, state: State) -> chex.Array:
+def next_reveals(env: "SkyjoEnv", state: "State", *, when: chex.Array) -> chex.Array:
     """int8[seat, 2], the slots that the next round's automatic set-up turns up (SJ-7)."""
-    words = _words(state.seed, _reveal_stream(state.round_index + 1), jnp.arange(rules.num_players))
+    words = _words(state.seed, _reveal_stream(state.round_index + 1), jnp.arange(env.num_players))
     pair = _below(words, NUM_SLOTS * (NUM_SLOTS - 1))
     first, ahead = pair // (NUM_SLOTS - 1), pair % (NUM_SLOTS - 1)
     second = (first + 1 + ahead) % NUM_SLOTS
-    reveals = jnp.stack([first, second], axis=-1).astype(jnp.int8)
-    if state.script is None:
-        return reveals
-    scripted = state.script.reveals
-    return jnp.where(state.script.in_force, scripted[state.round_index % scripted.shape[0]], reveals)
+    script = state.script
+
+    def scripted() -> chex.Array:
+        return script.reveals[state.round_index % jnp.maximum(script.num_reveals, 1)]
+
+    return _rarely(when & has_script(state), scripted, jnp.stack([first, second], axis=-1).astype(jnp.int8))
 
 
-def refill(state: State, *, when: chex.Array) -> State:
+def refill(state: "State", *, when: chex.Array) -> "State":
     """SJ-16: the discard pile without its top becomes the draw pile."""
     only_the_top = state.discard.at[0].set(discard_top(state))
     return state.replace(
-        deck=jnp.where(when, _refill_order(state), state.deck),
+        deck=jnp.where(when, _refill_order(state, when=when), state.deck),
         deck_pos=jnp.where(when, 0, state.deck_pos),
         deck_end=jnp.where(when, state.discard_size - 1, state.deck_end),
         discard=jnp.where(when, only_the_top, state.discard),
@@ -87,29 +136,30 @@ def refill(state: State, *, when: chex.Array) -> State:
     )
 
 
-def _refill_order(state: State) -> chex.Array:
+def _refill_order(state: "State", *, when: chex.Array) -> chex.Array:
     """int8[150], the pool in the order of the script's permutation; without one as it lies, the draws will mix it."""
-    if state.script is None:
-        return state.discard
-    orders = state.script.refills
-    order = orders[state.refills % orders.shape[0]]
-    size = state.discard_size.astype(jnp.int32) - 1
-    in_pool = order < size
-    # The rest of the permutation follows behind the pool, where nothing is drawn.
-    behind = size + jnp.cumsum(~in_pool, dtype=jnp.int32) - 1
-    place = jnp.where(in_pool, jnp.cumsum(in_pool, dtype=jnp.int32) - 1, jnp.clip(behind, 0, NUM_CARDS - 1))
-    scripted = jnp.zeros_like(state.deck).at[place].set(state.discard[order])
-    return jnp.where(state.script.in_force, scripted, state.discard)
+    script = state.script
+
+    def scripted() -> chex.Array:
+        order = script.refills[state.refills % jnp.maximum(script.num_refills, 1)]
+        size = state.discard_size.astype(jnp.int32) - 1
+        in_pool = order < size
+        # The rest of the permutation follows behind the pool, where nothing is drawn.
+        behind = size + jnp.cumsum(~in_pool, dtype=jnp.int32) - 1
+        place = jnp.where(in_pool, jnp.cumsum(in_pool, dtype=jnp.int32) - 1, jnp.clip(behind, 0, NUM_CARDS - 1))
+        return jnp.zeros_like(state.deck).at[place].set(state.discard[order])
+
+    return _rarely(when & has_script(state), scripted, state.discard)
 
 
-def draw(state: State, *, when: chex.Array) -> tuple[State, chex.Array]:
+def draw(state: "State", *, when: chex.Array) -> tuple["State", chex.Array]:
     """(the draw pile without its first card, int8[] that card)."""
     deck = _settle(state, state.deck, state.deck_pos, when=when)
     card = deck[jnp.minimum(state.deck_pos, NUM_CARDS - 1)]
     return state.replace(deck=deck, deck_pos=state.deck_pos + when.astype(jnp.uint8)), card
 
 
-def draw_order(state: State) -> chex.Array:
+def draw_order(state: "State") -> chex.Array:
     """int8[150] whose places deck_pos..deck_end-1 hold the draw pile in its true order, next card first."""
 
     def settle(place, deck):
@@ -118,10 +168,9 @@ def draw_order(state: State) -> chex.Array:
     return jax.lax.fori_loop(0, NUM_CARDS, settle, state.deck)
 
 
-def _settle(state: State, deck: chex.Array, place: chex.Array, *, when: chex.Array) -> chex.Array:
+def _settle(state: "State", deck: chex.Array, place: chex.Array, *, when: chex.Array) -> chex.Array:
     """The deck with the right card in `place`, if all places before are settled. A scripted deck always is."""
-    if state.script is not None:
-        when = when & ~state.script.in_force
+    when = when & ~has_script(state)
     stream = jnp.where(state.refilled, _refill_stream(state.refills), _deck_stream(state.round_index))
     return _exchange(deck, _words(state.seed, stream, place), place, state.deck_end, when=when)
 
@@ -168,39 +217,23 @@ def _mix(word: chex.Array) -> chex.Array:
     return word ^ (word >> 16)
 
 
-def read_deal(rules: Rules, deal: Any) -> Script:
-    """The script of a deal object (SJ-6): host data is checked, traced arrays are taken as they come."""
-    check_deal_keys(GAME, deal, ("decks", "reveals", "refills"))
-    if not any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(deal)):
-        check_deal(rules, deal)
-    decks = jnp.asarray(VALUES)[jnp.asarray(deal["decks"], jnp.int32)]
-    reveals = jnp.asarray(deal["reveals"], jnp.int8).reshape(-1, rules.num_players, 2)
-    return Script(
-        decks=decks,
-        reveals=reveals,
-        refills=jnp.asarray(deal["refills"], jnp.uint8),
-        in_force=jnp.bool_(True),
-    )
+def _rarely(when: chex.Array, compute: Callable[[], chex.Array], otherwise: chex.Array) -> chex.Array:
+    """`compute()` where `when` holds, else `otherwise`.
+
+    Under `vmap` a `cond` would compute it for every game in every step. A loop of at most one turn does not run at all
+    unless some game of the batch asks for it.
+    """
+    return jax.lax.while_loop(lambda carry: carry[0], lambda _: (jnp.bool_(False), compute()), (when, otherwise))[1]
 
 
-def check_deal(rules: Rules, deal: dict[str, Any]) -> None:
-    for name in ("decks", "refills"):
-        if len(deal[name]) == 0:
-            raise ValueError(f"{GAME}: deal {name} must hold at least 1 permutation of 0..{NUM_CARDS - 1}, got []")
-        for i, order in enumerate(deal[name]):
-            check_permutation(GAME, f"deal {name}[{i}]", order, range(NUM_CARDS))
-    if rules.manual_setup and len(deal["reveals"]) == 0:
-        return
-    if len(deal["reveals"]) == 0:
-        raise ValueError(f"{GAME}: deal reveals must hold at least 1 round in auto set-up, got []")
-    for i, pairs in enumerate(deal["reveals"]):
-        try:
-            given = np.asarray(pairs)
-            is_good = given.shape == (rules.num_players, 2) and given.dtype.kind in "iu"
-        except ValueError:  # rows of different lengths
-            is_good = False
-        if not is_good or not ((given >= 0) & (given < NUM_SLOTS)).all() or (given[:, 0] == given[:, 1]).any():
-            raise ValueError(
-                f"{GAME}: deal reveals[{i}] must hold two different slots in 0..{NUM_SLOTS - 1} for each of "
-                f"{rules.num_players} players, got {pairs!r}"
-            )
+def _pack(values: chex.Array) -> chex.Array:
+    """uint32[..., 19] of the values of 150 cards: four bits each."""
+    padding = [(0, 0)] * (values.ndim - 1) + [(0, 8 * NUM_WORDS - NUM_CARDS)]
+    index = jnp.pad((values - MIN_VALUE).astype(jnp.uint32), padding).reshape(*values.shape[:-1], NUM_WORDS, 8)
+    return (index << _SHIFTS).sum(-1, dtype=jnp.uint32)
+
+
+def _unpack(words: chex.Array) -> chex.Array:
+    """int8[150], the values in uint32[19]."""
+    index = (words[:, None] >> _SHIFTS) & 15
+    return index.ravel()[:NUM_CARDS].astype(jnp.int8) + jnp.int8(MIN_VALUE)

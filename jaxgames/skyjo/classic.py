@@ -25,8 +25,9 @@ from jaxgames.skyjo.cards import (
     macro_to_action,
 )
 from jaxgames.skyjo.chance import draw_order
+from jaxgames.skyjo.facts import decision_phase, phase
 from jaxgames.skyjo.render import name_and_position
-from jaxgames.skyjo.state import State, decision_phase, phase
+from jaxgames.skyjo.state import State
 
 
 class SkyjoEnv:
@@ -92,7 +93,7 @@ class SkyjoEnv:
         self.state = jax.device_get(_compiled(self.env).step(before, np.int32(action_id)))
         self._facts = jax.device_get(_compiled(self.env).facts(self.state))
         self._date_records(before)
-        name, position = name_and_position(self.env.rules, before, int(action_id))
+        name, position = name_and_position(self.env, before, int(action_id))
         rewards = {f"player_{seat}": float(reward) for seat, reward in enumerate(self.state.rewards)}
         info = {
             "actor": int(before.current_player),
@@ -106,7 +107,7 @@ class SkyjoEnv:
             "round_scores": self.state.round_scores.tolist(),
             "truncated": bool(self.state.truncated),
         }
-        if self.env.rules.look_first:
+        if self.env.action_mode == "decision":
             info["decision_phase"] = self.decision_phase
         return self.observe(self.current_player), rewards, bool(self.state.terminated), info
 
@@ -137,7 +138,7 @@ class SkyjoEnv:
             "history_since_last_turn": self._dated(recent),
             "tokens": tokens,
         }
-        if self.env.rules.look_first:
+        if self.env.action_mode == "decision":
             tokens["decision_token"] = parts.decision_token.tolist()
             observation |= {
                 "decision_phase": self.decision_phase,
@@ -155,7 +156,7 @@ class SkyjoEnv:
         count = int(self.state.history_size - before.history_size)
         in_new_round = 0
         if self.state.round_index > before.round_index:
-            in_new_round = 0 if self.env.rules.manual_setup else 2 * self.env.num_players
+            in_new_round = 0 if self.env.manual_setup else 2 * self.env.num_players
         for i in range(count):
             is_new = i >= count - in_new_round
             self._written.append(
@@ -176,9 +177,7 @@ class SkyjoEnv:
 def full_state(env: functional.SkyjoEnv, state: State) -> dict[str, Any]:
     """A state in plain Python (section 11), as the recorded games hold it."""
     state = jax.device_get(state)
-    follows_script = state.script is not None and state.script.in_force
-    pile = state.deck if follows_script else np.asarray(_draw_order(state))
-    order = pile[int(state.deck_pos) : int(state.deck_end)]
+    order = np.asarray(_draw_order(state))[int(state.deck_pos) : int(state.deck_end)]
     full = {
         "num_players": env.num_players,
         "round_index": int(state.round_index),
@@ -206,7 +205,7 @@ def full_state(env: functional.SkyjoEnv, state: State) -> dict[str, Any]:
         "game_over": bool(state.done),
         "public_history_size": int(state.history_size),
     }
-    if env.rules.look_first:
+    if env.action_mode == "decision":
         use = Hand(int(state.hand_use))
         keeps = {Hand.FROM_DISCARD: True, Hand.KEPT: True, Hand.THROWN: False}
         source = "discard" if use == Hand.FROM_DISCARD else "deck"
@@ -253,7 +252,7 @@ class _Compiled:
     def __init__(self, env: functional.SkyjoEnv):
         self.init = jax.jit(env.init)
         self.step = jax.jit(env.step)
-        self.tokens = jax.jit(env.tokens)
+        self.tokens = jax.jit(functools.partial(env.view, version="tokens"))
         self.facts = jax.jit(
             lambda state: _Facts(env.legal_action_mask(state), phase(state), decision_phase(state), env.winners(state))
         )

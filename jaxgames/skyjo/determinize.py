@@ -1,43 +1,55 @@
 """Another world that a player cannot tell from this one (section 9 of the rules page)."""
 
+from typing import TYPE_CHECKING
+
 import chex
 import jax
 import jax.numpy as jnp
 
 from jaxgames.cards import shuffle
-from jaxgames.skyjo.cards import NUM_CARDS, VALUES, Slot
-from jaxgames.skyjo.chance import seed_of
-from jaxgames.skyjo.options import Rules
-from jaxgames.skyjo.state import State, has_unseen_hand, in_draw_pile, num_dealt
+from jaxgames.skyjo.cards import MIN_VALUE, NUM_CARDS, VALUES, Slot, num_dealt
+from jaxgames.skyjo.chance import no_script
+from jaxgames.skyjo.facts import has_unseen_hand, in_draw_pile
+from jaxgames.skyjo.state import draw_deal
+
+if TYPE_CHECKING:
+    from jaxgames.skyjo.env import SkyjoEnv
+    from jaxgames.skyjo.state import State
 
 
-def determinize(rules: Rules, key: chex.PRNGKey, state: State, player: chex.Array) -> State:
-    """SJ-52: hidden cards change places, the future is drawn afresh, nothing else changes."""
+def determinize(env: "SkyjoEnv", key: chex.PRNGKey, state: "State", player: chex.Array) -> "State":
+    """SJ-52: the cards that `player` has not seen are laid out anew, the future is drawn afresh, all else stays."""
     cards_key, seed_key, deck_key = jax.random.split(key, 3)
     hidden = (state.status == Slot.HIDDEN).ravel()
-    in_pile = jnp.append(in_draw_pile(state), has_unseen_hand(state, player))
+    in_pile = in_draw_pile(state)
+    in_pile_or_hand = jnp.append(in_pile, has_unseen_hand(state, player))
     # After a refill the composition of the pile is known: it must not mix with the boards.
-    group = jnp.concatenate([hidden * 1, in_pile * jnp.where(state.refilled, 2, 1)])
+    group = jnp.concatenate([hidden * 1, in_pile_or_hand * jnp.where(state.refilled, 2, 1)])
     cards = jnp.concatenate([state.cards.ravel(), state.deck, state.hand[None]])
-    cards = permute_within(cards_key, cards, group)
+    cards = lay_out_anew(cards_key, cards, group)
     on_boards, in_deck, in_hand = jnp.split(cards, [hidden.size, hidden.size + NUM_CARDS])
     return state.replace(
         cards=on_boards.reshape(state.cards.shape),
-        deck=in_deck,
+        deck=jnp.where(in_pile, in_deck, 0),  # places outside the pile still hold what was dealt face down
         hand=in_hand[0],
-        seed=seed_of(seed_key),
+        seed=draw_deal(env, seed_key)["seed"],
         next_deck=jnp.asarray(VALUES)[shuffle(deck_key, NUM_CARDS)],
-        next_ready=jnp.uint8(num_dealt(rules.num_players)),
-        script=None if state.script is None else state.script._replace(in_force=jnp.bool_(False)),
+        next_ready=jnp.uint8(num_dealt(env.num_players)),
+        script=no_script(env),
     )
 
 
-def permute_within(key: chex.PRNGKey, cards: chex.Array, group: chex.Array) -> chex.Array:
-    """`cards` with the members of each group 1, 2, ... in a uniform new order; group 0 stays where it is."""
-    noise = jax.random.bits(key, cards.shape, jnp.uint32) >> 2
+def lay_out_anew(key: chex.PRNGKey, cards: chex.Array, group: chex.Array) -> chex.Array:
+    """`cards` with those of each group 1, 2 on uniformly drawn places of that group; group 0 stays where it is.
+
+    The cards of a group are taken in ascending order, so that nothing depends on where they truly lie.
+    """
+    group = group.astype(jnp.uint32) << 30
     place = jnp.arange(cards.size, dtype=jnp.uint32)
-    # Sorted by group, then by chance (group 0: by place); the places likewise, but in their own order.
-    order = group.astype(jnp.uint32) << 30
-    _, drawn = jax.lax.sort((order | jnp.where(group == 0, place, noise), cards), num_keys=1)
-    places = jnp.argsort(order | place)
-    return jnp.zeros_like(cards).at[places].set(drawn)
+    noise = (
+        jax.random.bits(key, cards.shape, jnp.uint32) >> 10 << 8
+    )  # between the two bits of a group, eight of a place
+    places = jnp.sort(group | noise | place) & 255
+    index = (cards - MIN_VALUE).astype(jnp.uint32) & 255
+    ascending = (jnp.sort(group | index) & 255).astype(jnp.int8) + jnp.int8(MIN_VALUE)
+    return jnp.where(group == 0, cards, jnp.zeros_like(cards).at[places].set(ascending))

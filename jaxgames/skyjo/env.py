@@ -1,36 +1,44 @@
-"""Skyjo as an environment: its options and sizes, and calls into the other rooms."""
+"""Skyjo as an environment: its options, checked, and the rules that follow from them (section 2 of the rules page)."""
 
 import dataclasses
-from typing import Any, ClassVar
+import functools
+from typing import Any, ClassVar, NamedTuple
 
-import chex
-import jax
-import jax.numpy as jnp
-
-from jaxgames.env import Env
-from jaxgames.skyjo import observe, rewards, rules
-from jaxgames.skyjo.cards import NUM_DECISION_ACTIONS, NUM_MACRO_ACTIONS
-from jaxgames.skyjo.chance import read_deal, seed_of
-from jaxgames.skyjo.determinize import determinize
-from jaxgames.skyjo.options import Rules, resolve
-from jaxgames.skyjo.render import action_name, render
+from jaxgames.env import Env, Rooms
+from jaxgames.options import check_bool, check_choice, check_int
+from jaxgames.skyjo import determinize, observe, picture, render, rewards, rules, state
+from jaxgames.skyjo.cards import NUM_COLUMNS, NUM_DECISION_ACTIONS, NUM_MACRO_ACTIONS
 from jaxgames.skyjo.state import State
 
-# Compiled even where the caller does not: hundreds of small operations one by one would take seconds.
-_first_state = jax.jit(rules.first_state, static_argnums=0)
-_play = jax.jit(rules.play, static_argnums=0)
+
+class Rules(NamedTuple):
+    """The six choices that a ruleset bundles."""
+
+    ender_tie_doubles: bool  # an ender who shares the lowest total fails
+    ender_double: str  # which totals of a failed ender are doubled: "positive" or "any"
+    max_clears_per_round: int  # of each player
+    cleared_cards: str  # "out" of the round, or on the "discard" pile
+    final_reveal_clears: bool  # hidden cards are turned up at the end of a round, and may clear
+    later_start: str  # who starts from round 2: "highest_sum" or "ender"
 
 
-@dataclasses.dataclass(frozen=True)
-class SkyjoEnv(Env):
+RULESETS = {
+    "base": Rules(True, "positive", 4, "out", False, "highest_sum"),  # the rules page's choice
+    "official": Rules(True, "positive", 4, "discard", True, "ender"),  # the printed rules
+    "skynet": Rules(False, "any", 1, "out", False, "highest_sum"),  # SkyNet's
+}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SkyjoEnv(Env[State]):
     """Skyjo for 2 to 8 players; the options are those of section 2 of the rules page.
 
     >>> env = SkyjoEnv(num_players=4, ruleset="official")
     """
 
     id: ClassVar[str] = "skyjo"
-    version: ClassVar[int] = 1
-    observation_versions: ClassVar[tuple[str, ...]] = ("tokens", "flat")
+    version: ClassVar[int] = 2
+    rooms: ClassVar[Rooms] = Rooms(state, rules, observe, rewards, determinize, render, picture)
 
     num_players: int = 2
     setup_mode: str = "auto"
@@ -42,7 +50,7 @@ class SkyjoEnv(Env):
     reward_mode: str = "mixed"
     tie_rule: str = "lowest_index"
     ruleset: str = "base"
-    # None takes the ruleset's choice.
+    # None takes the ruleset's choice; `rules` has the choice in force.
     ender_tie_doubles: bool | None = None
     ender_double: str | None = None
     max_clears_per_round: int | None = None
@@ -51,63 +59,51 @@ class SkyjoEnv(Env):
     later_start: str | None = None
 
     def __post_init__(self):
-        # Spellings of one game become the same, so that they share one compilation.
-        chosen = resolve(self)
-        for name in ("num_players", "score_limit", "max_steps"):
-            object.__setattr__(self, name, getattr(chosen, name))
-        object.__setattr__(self, "history_window_k", chosen.history)
-        object.__setattr__(self, "setup_mode", "manual" if chosen.manual_setup else "auto")
+        set_option = functools.partial(object.__setattr__, self)
+        for name, low, high in (
+            ("num_players", 2, 8),
+            ("history_window_k", 0, 128),
+            ("score_limit", 1, 1000),
+            ("max_steps", 1, 1_000_000),
+        ):
+            set_option(name, check_int(self.id, name, getattr(self, name), low, high))
+        if isinstance(self.setup_mode, str):
+            set_option("setup_mode", self.setup_mode.strip().lower())
+        check_choice(self.id, "setup_mode", self.setup_mode, ("auto", "manual"))
+        check_choice(self.id, "action_mode", self.action_mode, ("macro", "decision"))
+        check_choice(self.id, "reward_mode", self.reward_mode, ("mixed", "win_loss", "round_score", "score_margin"))
+        check_choice(self.id, "tie_rule", self.tie_rule, ("lowest_index", "shared"))
+        check_choice(self.id, "ruleset", self.ruleset, tuple(RULESETS))
+        check_bool(self.id, "manual_initial_reveals", self.manual_initial_reveals)
+        check_bool(self.id, "ender_tie_doubles", self.rules.ender_tie_doubles)
+        check_choice(self.id, "ender_double", self.rules.ender_double, ("positive", "any"))
+        check_int(self.id, "max_clears_per_round", self.rules.max_clears_per_round, 0, NUM_COLUMNS)
+        check_choice(self.id, "cleared_cards", self.rules.cleared_cards, ("out", "discard"))
+        check_bool(self.id, "final_reveal_clears", self.rules.final_reveal_clears)
+        check_choice(self.id, "later_start", self.rules.later_start, ("highest_sum", "ender"))
+
+    @functools.cached_property
+    def rules(self) -> Rules:
+        """The choices in force: the ruleset's, but for those made singly."""
+        single = {name: getattr(self, name) for name in Rules._fields}
+        return RULESETS[self.ruleset]._replace(**{name: value for name, value in single.items() if value is not None})
 
     @property
-    def rules(self) -> Rules:
-        """The options with the ruleset's choices filled in."""
-        return resolve(self)
+    def manual_setup(self) -> bool:
+        """The players choose their opening reveals (SJ-12)."""
+        return self.manual_initial_reveals or self.setup_mode == "manual"
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Every option with the value in force, so that two spellings of one game are equal.
+
+        `ruleset` is then the one that bundles the six choices, or "base" if none does: it has nothing left to choose.
+        """
+        setup_mode = "manual" if self.manual_setup else "auto"
+        ruleset = next((name for name, bundle in RULESETS.items() if bundle == self.rules), "base")
+        setup = {"setup_mode": setup_mode, "manual_initial_reveals": self.manual_setup}
+        return super().options | setup | {"ruleset": ruleset} | self.rules._asdict()
 
     @property
     def num_actions(self) -> int:
-        return NUM_DECISION_ACTIONS if self.rules.look_first else NUM_MACRO_ACTIONS
-
-    @property
-    def illegal_penalty(self) -> float:
-        return rewards.illegal_penalty(self.rules)
-
-    def init(self, key: chex.PRNGKey, deal: Any = None) -> State:
-        """A new game. `deal` = {"decks", "reveals", "refills"} is all of its chance (SJ-6); without it, `key` is."""
-        script = None if deal is None else read_deal(self.rules, deal)
-        return _first_state(self.rules, seed_of(key), script)
-
-    def determinize(self, key: chex.PRNGKey, state: State, player: chex.Numeric) -> State:
-        return determinize(self.rules, key, state, jnp.asarray(player, jnp.int32))
-
-    def scores(self, state: State) -> chex.Array:
-        """int16[seat], low is good."""
-        return state.scores
-
-    def winners(self, state: State) -> chex.Array:
-        """bool[seat], who won; nobody before the end, nor after an illegal action or a cut (SJ-35 to SJ-37)."""
-        return rewards.game_winners(self.rules, state)
-
-    def tokens(self, state: State, player: chex.Numeric) -> observe.Tokens:
-        """The observation `tokens` as its named parts (SJ-60)."""
-        return observe.tokens(self.rules, state, jnp.asarray(player, jnp.int32))
-
-    def flat(self, state: State, player: chex.Numeric) -> observe.Flat:
-        """The observation `flat` as its named blocks (SJ-62)."""
-        return observe.flat(self.rules, state, jnp.asarray(player, jnp.int32))
-
-    def action_name(self, state: State, action: int) -> str:
-        """An action in words, as `state.current_player` may take it."""
-        return action_name(self.rules, state, action)
-
-    def render(self, state: State, player: int | None = None) -> str:
-        return render(self.rules, state, player)
-
-    def _legal(self, state: State) -> chex.Array:
-        return rules.legal(self.rules, state)
-
-    def _play(self, state: State, action: chex.Array) -> State:
-        return _play(self.rules, state, action)
-
-    def _observe(self, state: State, player: chex.Array, version: str) -> chex.Array:
-        vectors = {"tokens": observe.token_vector, "flat": observe.flat_vector}
-        return vectors[version](self.rules, state, player)
+        return NUM_DECISION_ACTIONS if self.action_mode == "decision" else NUM_MACRO_ACTIONS

@@ -1,12 +1,14 @@
 """The public history: records of six numbers, of which the state keeps the last K (section 7 of the rules page)."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import chex
 import jax.numpy as jnp
 
 from jaxgames.skyjo.cards import HISTORY_UNKNOWN, RECORD_FIELDS
-from jaxgames.skyjo.state import State
+
+if TYPE_CHECKING:
+    from jaxgames.skyjo.state import State
 
 
 class Records(NamedTuple):
@@ -42,7 +44,7 @@ def no_records() -> Records:
     return Records(rows=empty(0)[:0], written=jnp.zeros(0, bool))
 
 
-def write(state: State, records: list[Records], *, deals: chex.Array) -> State:
+def write(state: "State", records: list[Records], *, deals: chex.Array) -> "State":
     """Append what was written. After `deals` only the last part, the new round's set-up, is of the current round."""
     history, size = state.history, state.history_size
     for part in records:
@@ -68,24 +70,24 @@ def _append(history: chex.Array, size: chex.Array, part: Records) -> tuple[chex.
     return history, size + through[-1]
 
 
-def capacity(state: State) -> int:
+def capacity(state: "State") -> int:
     """K, the records that the state keeps."""
     return state.history.shape[0] - 1
 
 
-def in_order(state: State) -> chex.Array:
+def in_order(state: "State") -> chex.Array:
     """int16[K, 6], the last K records, oldest first, padding in front."""
     length = capacity(state)
     return state.history[(state.history_size + jnp.arange(length)) % max(1, length)]
 
 
-def is_current_round(state: State) -> chex.Array:
+def is_current_round(state: "State") -> chex.Array:
     """bool[K], rows of `in_order` that belong to this round."""
     length = capacity(state)
     return jnp.arange(length) >= length - state.history_in_round.astype(jnp.int32)
 
 
-def since_last_turn(state: State, player: chex.Array) -> chex.Array:
+def since_last_turn(state: "State", player: chex.Array) -> chex.Array:
     """bool[K], rows of `in_order` after the second newest record of `player`, within this round (SJ-48)."""
     own = is_current_round(state) & (in_order(state)[:, 0] == player)
     own_from_here = jnp.cumsum(own[::-1], dtype=jnp.int32)[::-1]

@@ -1,5 +1,7 @@
 """The position as text. Host side."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from jaxgames.skyjo.cards import (
@@ -14,9 +16,11 @@ from jaxgames.skyjo.cards import (
     Slot,
     action_to_macro,
 )
-from jaxgames.skyjo.observe import drawn_value
-from jaxgames.skyjo.options import Rules
-from jaxgames.skyjo.state import State, decision_phase, discard_top, draw_pile_size, phase
+from jaxgames.skyjo.facts import decision_phase, discard_top, draw_pile_size, drawn_value, phase
+
+if TYPE_CHECKING:
+    from jaxgames.skyjo.env import SkyjoEnv
+    from jaxgames.skyjo.state import State
 
 GAP = "   "
 DECISION_NAMES = {
@@ -39,13 +43,13 @@ HAND_WORDS = {
 }
 
 
-def render(rules: Rules, state: State, player: int | None = None) -> str:
+def render(env: "SkyjoEnv", state: "State", player: int | None = None) -> str:
     """Everything, with hidden cards in brackets; or only what `player` may know, with hidden cards as dots."""
-    n = rules.num_players
+    n = env.num_players
     top = int(discard_top(state))
     lines = [
         f"Round {int(state.round_index)}, {Phase(int(phase(state))).name}, player {int(state.current_player)} to move"
-        + (f", {DecisionPhase(int(decision_phase(state))).name}" if rules.look_first else ""),
+        + (f", {DecisionPhase(int(decision_phase(state))).name}" if env.action_mode == "decision" else ""),
         f"Discard pile: {'empty' if top == UNKNOWN_VALUE else top} ({int(state.discard_size)} cards), "
         f"draw pile: {int(draw_pile_size(state))} cards",
     ]
@@ -63,19 +67,19 @@ def render(rules: Rules, state: State, player: int | None = None) -> str:
     return "\n".join(lines)
 
 
-def name_and_position(rules: Rules, state: State, action: int) -> tuple[str, int]:
+def action_name(env: "SkyjoEnv", state: "State", action: int, viewer: int | None = None) -> str:
+    """A legal action in words: SETUP_FLIP 3. Everybody sees what is done, if not with which card."""
+    name, position = name_and_position(env, state, action)
+    return name if position < 0 else f"{name} {position}"
+
+
+def name_and_position(env: "SkyjoEnv", state: "State", action: int) -> tuple[str, int]:
     """The name of a legal action and its slot, -1 if it names none. The last step of a turn has the turn's name."""
-    if not rules.look_first:
+    if env.action_mode == "macro":
         return action_to_macro(action)
     if action < Decision.FIRST_POSITION:
         return DECISION_NAMES[Decision(action)], -1
     return COMPLETED[Hand(int(state.hand_use))].name, action - Decision.FIRST_POSITION
-
-
-def action_name(rules: Rules, state: State, action: int) -> str:
-    """A legal action in words: SETUP_FLIP 3."""
-    name, position = name_and_position(rules, state, action)
-    return name if position < 0 else f"{name} {position}"
 
 
 def _board(cards: np.ndarray, status: np.ndarray, show_hidden: bool) -> list[str]:

@@ -1,23 +1,36 @@
 """The round: how it is dealt, and how it is scored (sections 3 and 5 of the rules page)."""
 
+from typing import TYPE_CHECKING
+
 import chex
 import jax.numpy as jnp
 import numpy as np
 
 from jaxgames.env import pick
 from jaxgames.skyjo import chance
-from jaxgames.skyjo.cards import HISTORY_UNKNOWN, NUM_CARDS, NUM_COLUMNS, NUM_ROWS, NUM_SLOTS, VALUES, Record, Slot
+from jaxgames.skyjo.cards import (
+    HISTORY_UNKNOWN,
+    NUM_CARDS,
+    NUM_COLUMNS,
+    NUM_ROWS,
+    NUM_SLOTS,
+    VALUES,
+    Record,
+    Slot,
+    num_dealt,
+)
 from jaxgames.skyjo.history import Records, no_records, record
-from jaxgames.skyjo.options import Rules
-from jaxgames.skyjo.rewards import round_rewards
-from jaxgames.skyjo.state import State, num_dealt
 from jaxgames.skyjo.turns import starter
 
+if TYPE_CHECKING:
+    from jaxgames.skyjo.env import SkyjoEnv
+    from jaxgames.skyjo.state import State
 
-def deal_round(rules: Rules, state: State, *, when: chex.Array) -> tuple[State, Records]:
+
+def deal_round(env: "SkyjoEnv", state: "State", *, when: chex.Array) -> tuple["State", Records]:
     """SJ-8 to SJ-13: a new round from the next deck, opened by the ender of the one before."""
-    n = rules.num_players
-    deck = chance.next_deck(state)
+    n = env.num_players
+    deck = chance.next_deck(state, when=when)
     cards = deck[: n * NUM_SLOTS].reshape(n, NUM_SLOTS)
     dealt = state.replace(
         cards=cards,
@@ -31,7 +44,7 @@ def deal_round(rules: Rules, state: State, *, when: chex.Array) -> tuple[State, 
         opener=state.ender,
         ender=jnp.int8(-1),
         final_turns=jnp.zeros_like(state.final_turns),
-        reveals_left=jnp.full_like(state.reveals_left, 2 if rules.manual_setup else 0),
+        reveals_left=jnp.full_like(state.reveals_left, 2 if env.manual_setup else 0),
         clears=jnp.zeros_like(state.clears),
         turns_in_round=jnp.int32(0),
         round_index=state.round_index + 1,
@@ -39,13 +52,13 @@ def deal_round(rules: Rules, state: State, *, when: chex.Array) -> tuple[State, 
         next_deck=jnp.asarray(VALUES),
         next_ready=jnp.uint8(0),
     )
-    if rules.manual_setup:
+    if env.manual_setup:
         return pick(when, dealt, state), no_records()
-    reveals = chance.next_reveals(rules, state)
+    reveals = chance.next_reveals(env, state, when=when)
     is_shown = (jnp.arange(NUM_SLOTS, dtype=jnp.int8) == reveals[:, :, None]).any(1)
     shown = jnp.take_along_axis(cards, reveals, axis=1)  # [seat, 2]
     dealt = dealt.replace(status=jnp.where(is_shown, jnp.int8(Slot.FACE_UP), Slot.HIDDEN))
-    dealt = dealt.replace(current_player=starter(rules, dealt, shown.sum(1)))
+    dealt = dealt.replace(current_player=starter(env, dealt, shown.sum(1)))
     flips = record(
         actor=np.repeat(np.arange(n), 2),  # SJ-11: each player's first slot, then the second
         action_type=Record.SETUP_FLIP,
@@ -58,27 +71,27 @@ def deal_round(rules: Rules, state: State, *, when: chex.Array) -> tuple[State, 
     return pick(when, dealt, state), flips
 
 
-def turn_all_up(rules: Rules, state: State, *, when: chex.Array) -> tuple[State, Records]:
+def turn_all_up(env: "SkyjoEnv", state: "State", *, when: chex.Array) -> tuple["State", Records]:
     """SJ-30: hidden cards are turned up at the end of a round, and columns that match then are cleared."""
-    if not rules.final_reveal_clears:
+    if not env.rules.final_reveal_clears:
         return state, no_records()
     status = jnp.where(when & (state.status == Slot.HIDDEN), Slot.FACE_UP, state.status)
     columns = state.cards.reshape(-1, NUM_ROWS, NUM_COLUMNS)
     is_there = (status == Slot.FACE_UP).reshape(columns.shape).all(1)  # [seat, column]
     matches = when & is_there & (columns == columns[:, :1]).all(1)
-    room = rules.max_clears - state.clears
+    room = env.rules.max_clears_per_round - state.clears
     cleared = matches & (jnp.cumsum(matches, axis=1, dtype=jnp.int8) <= room[:, None])
     values = columns[:, 0].ravel()
     written = record(
-        actor=np.repeat(np.arange(rules.num_players), NUM_COLUMNS),
+        actor=np.repeat(np.arange(env.num_players), NUM_COLUMNS),
         action_type=Record.COLUMN_CLEARED,
         source=HISTORY_UNKNOWN,
-        target_pos=np.tile(np.arange(NUM_COLUMNS), rules.num_players),
+        target_pos=np.tile(np.arange(NUM_COLUMNS), env.num_players),
         a_value=values,
         b_value=0,
         when=cleared.ravel(),
     )
-    if rules.clears_to_discard:
+    if env.rules.cleared_cards == "discard":
         state = _push_columns(state, values, cleared.ravel())
     turned = state.replace(
         status=jnp.where(jnp.tile(cleared, (1, NUM_ROWS)), Slot.REMOVED, status),
@@ -87,7 +100,7 @@ def turn_all_up(rules: Rules, state: State, *, when: chex.Array) -> tuple[State,
     return turned, written
 
 
-def _push_columns(state: State, values: chex.Array, cleared: chex.Array) -> State:
+def _push_columns(state: "State", values: chex.Array, cleared: chex.Array) -> "State":
     """Three cards of each cleared column on the discard pile, in the order of the columns."""
     before = NUM_ROWS * (jnp.cumsum(cleared, dtype=jnp.int32) - cleared)
     height = jnp.arange(NUM_CARDS)[:, None] - (state.discard_size + before)  # [place, column]
@@ -98,12 +111,12 @@ def _push_columns(state: State, values: chex.Array, cleared: chex.Array) -> Stat
     )
 
 
-def score_round(rules: Rules, state: State, *, when: chex.Array) -> tuple[State, Records]:
+def score_round(env: "SkyjoEnv", state: "State", *, when: chex.Array) -> tuple["State", Records]:
     """SJ-31 to SJ-34: hidden cards count, a failed ender's total is doubled, and the limit ends the game."""
     sums = jnp.where(state.status == Slot.REMOVED, 0, state.cards).sum(1, dtype=jnp.int16)
-    round_scores = after_doubling(rules, sums, state.ender)
+    round_scores = after_doubling(env, sums, state.ender)
     scores = state.scores + round_scores
-    ends = when & (scores >= rules.score_limit).any()
+    ends = when & (scores >= env.score_limit).any()
     written = record(
         actor=state.ender,
         action_type=Record.ROUND_END,
@@ -117,15 +130,14 @@ def score_round(rules: Rules, state: State, *, when: chex.Array) -> tuple[State,
         scores=jnp.where(when, scores, state.scores),
         round_scores=jnp.where(when, round_scores, state.round_scores),
         terminated=state.terminated | ends,
-        rewards=jnp.where(when, round_rewards(rules, scores, round_scores, ends), 0.0),
     )
     return scored, written
 
 
-def after_doubling(rules: Rules, sums: chex.Array, ender: chex.Array) -> chex.Array:
+def after_doubling(env: "SkyjoEnv", sums: chex.Array, ender: chex.Array) -> chex.Array:
     """int16[seat], the round's scores: an ender who is not lower than all others pays double (SJ-32)."""
-    is_ender = jnp.arange(rules.num_players) == ender
+    is_ender = jnp.arange(env.num_players) == ender
     lowest_other = jnp.where(is_ender, jnp.iinfo(jnp.int16).max, sums).min()
-    fails = sums >= lowest_other if rules.ender_tie_doubles else sums > lowest_other
-    is_penalty = (sums > 0) | rules.doubles_any
+    fails = sums >= lowest_other if env.rules.ender_tie_doubles else sums > lowest_other
+    is_penalty = (sums > 0) | (env.rules.ender_double == "any")
     return jnp.where(is_ender & fails & is_penalty, 2 * sums, sums)

@@ -1,21 +1,24 @@
-"""The state of a game, and the few readings of it that every room needs."""
+"""The state of a game, the chance that makes one, and how it begins."""
 
-from typing import NamedTuple
+import functools
+from typing import TYPE_CHECKING, Any
 
 import chex
+import jax
 import jax.numpy as jnp
+import numpy as np
 
 import jaxgames.env
-from jaxgames.skyjo.cards import NUM_CARDS, NUM_SLOTS, UNKNOWN_VALUE, DecisionPhase, Hand, Phase, Slot
+from jaxgames.env import Deal
+from jaxgames.options import check_permutation
+from jaxgames.skyjo import chance, history
+from jaxgames.skyjo.cards import MAX_DECKS, MAX_REFILLS, NUM_CARDS, NUM_SLOTS, UNKNOWN_VALUE, VALUES, Hand, num_dealt
+from jaxgames.skyjo.rounds import deal_round
 
+if TYPE_CHECKING:
+    from jaxgames.skyjo.env import SkyjoEnv
 
-class Script(NamedTuple):
-    """A deal given from outside (SJ-6). Only states made with `deal=` carry one."""
-
-    decks: chex.Array  # int8[round, 150]      values in dealing order
-    reveals: chex.Array  # int8[round, seat, 2]  slots turned up; int8[0, seat, 2] in manual set-up
-    refills: chex.Array  # uint8[refill, 150]    orders
-    in_force: chex.Array  # bool[]                False in a determinization: its future is drawn afresh
+SEED, PAGE = ("seed",), ("decks", "reveals", "refills")  # the two forms of a deal
 
 
 @chex.dataclass(frozen=True)
@@ -45,69 +48,158 @@ class State(jaxgames.env.State):
     history: chex.Array  # int16[K + 1, 6]   the last K records (SJ-47), record i in row i % K; row K is never read
     history_size: chex.Array  # int32[]           records in all
     history_in_round: chex.Array  # uint8[]           records of this round, at most K
-    seed: chex.Array  # uint32[2]         all chance still to come is a function of it
+    seed: chex.Array  # uint32[2]         all chance still to come is a function of it, or of the script
     next_deck: chex.Array  # int8[150]         deck of the next round, shuffled in its first next_ready places
     next_ready: chex.Array  # uint8[]
-    script: Script | None  # a deal given from outside
+    script: chance.Script  # a deal given from outside; empty in a game from a key
 
 
-def num_dealt(num_players: int) -> int:
-    """Cards that leave the deck when a round is dealt (SJ-8)."""
-    return NUM_SLOTS * num_players + 1
+def draw_deal(env: "SkyjoEnv", key: chex.PRNGKey) -> dict[str, chex.Array]:
+    """{"seed": uint32[2]}: a game may take any number of rounds, so its chance is the number that all of it is made of.
+
+    What follows from a seed is our own arithmetic (chance.py), the same on every machine and in every release of JAX.
+    """
+    return {"seed": jax.random.bits(key, (2,), jnp.uint32)}
 
 
-def draw_pile_size(state: State) -> chex.Array:
-    """int32[]"""
-    return state.deck_end.astype(jnp.int32) - state.deck_pos
+def read_deal(env: "SkyjoEnv", deal: Deal) -> dict[str, Any]:
+    """A deal in either form, {"seed"} or the page's {"decks", "reveals", "refills"} (SJ-6), as arrays.
+
+    Host data is checked; of traced arrays only the shapes are.
+    """
+    keys = set(deal) if isinstance(deal, dict) else None
+    if keys not in (set(SEED), set(PAGE)):
+        given = type(deal).__name__ if keys is None else sorted(map(str, keys))
+        raise ValueError(f"{env.id}: deal must be a dict with the keys {', '.join(PAGE)}, or seed alone; got {given}")
+    if keys == set(SEED):
+        return {"seed": _read_seed(env, deal["seed"])}
+    orders = {
+        name: _read_orders(env, name, deal[name], limit)
+        for name, limit in (("decks", MAX_DECKS), ("refills", MAX_REFILLS))
+    }
+    return orders | {"reveals": _read_reveals(env, deal["reveals"])}
 
 
-def discard_top(state: State) -> chex.Array:
-    """int8[], UNKNOWN_VALUE if the pile is empty (only between the steps of a turn)."""
-    below = jnp.maximum(state.discard_size, 1) - jnp.uint8(1)
-    return jnp.where(state.discard_size > 0, state.discard[below], UNKNOWN_VALUE)
+@functools.partial(jax.jit, static_argnums=0)
+def first_state(env: "SkyjoEnv", deal: Deal) -> State:
+    """The first round dealt; in automatic set-up also turned up.
+
+    Compiled even where the caller does not: hundreds of small operations one by one would take seconds.
+    """
+    deals = jnp.bool_(True)
+    state, flips = deal_round(env, _before_the_first_round(env, deal), when=deals)
+    return history.write(state, [flips], deals=deals)
 
 
-def in_draw_pile(state: State) -> chex.Array:
-    """bool[150], the places of `deck` that hold cards to be drawn."""
-    place = jnp.arange(NUM_CARDS, dtype=jnp.uint8)
-    return (place >= state.deck_pos) & (place < state.deck_end)
+def _before_the_first_round(env: "SkyjoEnv", deal: Deal) -> State:
+    """Nothing on the table, and the first deck ready to be dealt as the next one."""
+    n = env.num_players
+    if "seed" in deal:
+        seed, script = deal["seed"], chance.no_script(env)
+        deck = chance.shuffled_start(env, seed, round_index=1)
+    else:
+        seed, script = jnp.zeros(2, jnp.uint32), chance.write_script(env, deal)
+        deck = jnp.asarray(VALUES)
+    return State(
+        current_player=jnp.int8(0),
+        rewards=jnp.zeros(n, jnp.float32),
+        terminated=jnp.bool_(False),
+        truncated=jnp.bool_(False),
+        step_count=jnp.int32(0),
+        cards=jnp.zeros((n, NUM_SLOTS), jnp.int8),
+        status=jnp.zeros((n, NUM_SLOTS), jnp.int8),
+        deck=jnp.zeros(NUM_CARDS, jnp.int8),
+        deck_pos=jnp.uint8(0),
+        deck_end=jnp.uint8(0),
+        discard=jnp.zeros(NUM_CARDS, jnp.int8),
+        discard_size=jnp.uint8(0),
+        hand=jnp.int8(UNKNOWN_VALUE),
+        hand_use=jnp.int8(Hand.EMPTY),
+        scores=jnp.zeros(n, jnp.int16),
+        round_scores=jnp.zeros(n, jnp.int16),
+        opener=jnp.int8(0),
+        ender=jnp.int8(0),  # player 0 opens the first round (SJ-10)
+        final_turns=jnp.zeros(n, bool),
+        reveals_left=jnp.zeros(n, jnp.int8),
+        clears=jnp.zeros(n, jnp.int8),
+        turns_in_round=jnp.int32(0),
+        round_index=jnp.int32(0),
+        refills=jnp.int32(0),
+        refilled=jnp.bool_(False),
+        history=history.empty(env.history_window_k),
+        history_size=jnp.int32(0),
+        history_in_round=jnp.uint8(0),
+        seed=seed,
+        next_deck=deck,
+        next_ready=jnp.uint8(num_dealt(n)),
+        script=script,
+    )
 
 
-def in_setup(state: State) -> chex.Array:
-    """bool[], players still choose their opening reveals (SJ-12)."""
-    return (state.reveals_left > 0).any()
+def _read_seed(env: "SkyjoEnv", seed: Any) -> Any:
+    """uint32[2]"""
+    if _is_traced(seed):
+        return seed
+    given = _as_array(seed)
+    if given is None or given.shape != (2,) or not ((given >= 0) & (given < 2**32)).all():
+        raise ValueError(f"{env.id}: deal seed must be two integers in 0..{2**32 - 1}, got {seed!r}")
+    return given.astype(np.uint32)
 
 
-def round_is_over(state: State) -> chex.Array:
-    """bool[], the ender and everyone after had their turn: seen from outside only when the game is over too."""
-    return (state.ender >= 0) & ~state.final_turns.any()
+def _read_orders(env: "SkyjoEnv", name: str, orders: Any, limit: int) -> Any:
+    """[deck or refill, 150], permutations of the card ids."""
+    count = _length(env, name, orders)
+    if not 1 <= count <= limit:
+        raise ValueError(
+            f"{env.id}: deal {name} must hold 1..{limit} permutations of 0..{NUM_CARDS - 1} (a state has room for "
+            f"{limit}, and past the last it begins again with the first), got {count}"
+        )
+    if _is_traced(orders):
+        return orders
+    for i, order in enumerate(orders):
+        check_permutation(env.id, f"deal {name}[{i}]", order, range(NUM_CARDS))
+    return np.asarray(orders, np.int32)
 
 
-def phase(state: State) -> chex.Array:
-    """int32[], the phase id of section 6."""
-    playing = jnp.where(state.ender >= 0, Phase.ROUND_END, Phase.MAIN)
-    return jnp.where(state.terminated, Phase.GAME_OVER, jnp.where(in_setup(state), Phase.SETUP, playing))
+def _read_reveals(env: "SkyjoEnv", reveals: Any) -> Any:
+    """[round, seat, 2], slots; no round at all in manual set-up."""
+    count = _length(env, "reveals", reveals)
+    lowest = 0 if env.manual_setup else 1
+    if not lowest <= count <= MAX_DECKS:
+        raise ValueError(
+            f"{env.id}: deal reveals must hold {lowest}..{MAX_DECKS} rounds (a state has room for {MAX_DECKS}, and "
+            f"past the last it begins again with the first), got {count}"
+        )
+    if count == 0:
+        return np.zeros((0, env.num_players, 2), np.int8)
+    if _is_traced(reveals):
+        return reveals
+    for i, pairs in enumerate(reveals):
+        given = _as_array(pairs)
+        is_good = given is not None and given.shape == (env.num_players, 2)
+        if not is_good or not ((given >= 0) & (given < NUM_SLOTS)).all() or (given[:, 0] == given[:, 1]).any():
+            raise ValueError(
+                f"{env.id}: deal reveals[{i}] must hold two different slots in 0..{NUM_SLOTS - 1} for each of "
+                f"{env.num_players} players, got {pairs!r}"
+            )
+    return np.asarray(reveals, np.int8)
 
 
-def decision_phase(state: State) -> chex.Array:
-    """int32[], the decision phase id of SJ-41. After the last turn of a game it keeps its last value."""
-    places = round_is_over(state) | (state.hand_use != Hand.EMPTY)
-    turn = jnp.where(places, DecisionPhase.CHOOSE_POSITION, DecisionPhase.CHOOSE_SOURCE)
-    turn = jnp.where(state.hand_use == Hand.FROM_DECK, DecisionPhase.KEEP_OR_DISCARD, turn)
-    return jnp.where(in_setup(state), DecisionPhase.SETUP_REVEAL, turn)
+def _length(env: "SkyjoEnv", name: str, values: Any) -> int:
+    try:
+        return len(values)
+    except TypeError:
+        raise ValueError(f"{env.id}: deal {name} must be a list, got {values!r}") from None
 
 
-def has_unseen_hand(state: State, player: chex.Array) -> chex.Array:
-    """bool[], another player holds a card from the deck that `player` has not seen (SJ-50)."""
-    from_deck = (state.hand_use == Hand.FROM_DECK) | (state.hand_use == Hand.KEPT)
-    return from_deck & (state.current_player != player)
+def _as_array(values: Any) -> np.ndarray | None:
+    """Integers, or None."""
+    try:
+        given = np.asarray(values)
+    except (ValueError, OverflowError):  # rows of different lengths, numbers without end
+        return None
+    return given if given.dtype.kind in "iu" else None
 
 
-def known_sums(state: State) -> chex.Array:
-    """int32[seat], the sum of each player's face-up cards."""
-    return jnp.where(state.status == Slot.FACE_UP, state.cards, 0).sum(-1)
-
-
-def num_hidden(state: State) -> chex.Array:
-    """int32[seat], hidden slots of each player."""
-    return (state.status == Slot.HIDDEN).sum(-1)
+def _is_traced(values: Any) -> bool:
+    return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(values))

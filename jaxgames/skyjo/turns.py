@@ -1,6 +1,6 @@
 """The turn: transitions from drawing a card to passing on (section 4 of the rules page)."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import chex
 import jax.numpy as jnp
@@ -18,9 +18,12 @@ from jaxgames.skyjo.cards import (
     Record,
     Slot,
 )
+from jaxgames.skyjo.facts import discard_top, known_sums
 from jaxgames.skyjo.history import Records, no_records, record
-from jaxgames.skyjo.options import Rules
-from jaxgames.skyjo.state import State, discard_top, known_sums
+
+if TYPE_CHECKING:
+    from jaxgames.skyjo.env import SkyjoEnv
+    from jaxgames.skyjo.state import State
 
 
 class Move(NamedTuple):
@@ -35,7 +38,7 @@ class Move(NamedTuple):
     position: chex.Array  # int32[]  in range for every action
 
 
-def draw_card(state: State, *, when: chex.Array) -> State:
+def draw_card(state: "State", *, when: chex.Array) -> "State":
     """The top of the draw pile comes to hand; an empty pile is refilled only now (SJ-16)."""
     state = chance.refill(state, when=when & (state.deck_pos == state.deck_end))
     state, card = chance.draw(state, when=when)
@@ -45,7 +48,7 @@ def draw_card(state: State, *, when: chex.Array) -> State:
     )
 
 
-def take_discard(state: State, *, when: chex.Array) -> State:
+def take_discard(state: "State", *, when: chex.Array) -> "State":
     """The top of the discard pile comes to hand, and must be placed (SJ-15)."""
     return state.replace(
         discard_size=state.discard_size - when.astype(jnp.uint8),
@@ -54,18 +57,18 @@ def take_discard(state: State, *, when: chex.Array) -> State:
     )
 
 
-def keep_card(state: State, *, when: chex.Array) -> State:
+def keep_card(state: "State", *, when: chex.Array) -> "State":
     """The drawn card will be placed."""
     return state.replace(hand_use=jnp.where(when, Hand.KEPT, state.hand_use))
 
 
-def discard_card(state: State, *, when: chex.Array) -> State:
+def discard_card(state: "State", *, when: chex.Array) -> "State":
     """The drawn card goes on the discard pile; a hidden card will be turned up."""
     state = push(state, state.hand, when=when)
     return state.replace(hand_use=jnp.where(when, Hand.THROWN, state.hand_use))
 
 
-def use_card(state: State, move: Move) -> tuple[State, Records]:
+def use_card(state: "State", move: Move) -> tuple["State", Records]:
     """SJ-14: the card in hand replaces the one at `position`, or that one is turned up; in set-up only the latter."""
     place = (state.current_player, move.position)
     old = state.cards[place]
@@ -95,15 +98,15 @@ def use_card(state: State, move: Move) -> tuple[State, Records]:
     return used, written
 
 
-def clear_column(rules: Rules, state: State, position: chex.Array, *, when: chex.Array) -> tuple[State, Records]:
+def clear_column(env: "SkyjoEnv", state: "State", position: chex.Array, *, when: chex.Array) -> tuple["State", Records]:
     """SJ-17: three equal face-up cards leave the board. Only the column just changed can have become such a one."""
-    if rules.max_clears == 0:
+    if env.rules.max_clears_per_round == 0:
         return state, no_records()
     actor, column = state.current_player, position % NUM_COLUMNS
     places = (actor, column + NUM_COLUMNS * jnp.arange(NUM_ROWS))
     cards, status, value = state.cards[places], state.status[places], state.cards[actor, position]
     matches = ((status == Slot.FACE_UP) & (cards == value)).all()
-    clears = when & matches & (state.clears[actor] < rules.max_clears)
+    clears = when & matches & (state.clears[actor] < env.rules.max_clears_per_round)
     written = record(
         actor=state.current_player,
         action_type=Record.COLUMN_CLEARED,
@@ -113,7 +116,7 @@ def clear_column(rules: Rules, state: State, position: chex.Array, *, when: chex
         b_value=0,
         when=clears,
     )
-    if rules.clears_to_discard:
+    if env.rules.cleared_cards == "discard":
         state = push(state, value, when=clears, copies=NUM_ROWS)
     cleared = state.replace(
         status=state.status.at[places].set(jnp.where(clears, Slot.REMOVED, status)),
@@ -122,18 +125,20 @@ def clear_column(rules: Rules, state: State, position: chex.Array, *, when: chex
     return cleared, written
 
 
-def pass_turn(rules: Rules, state: State, *, sets_up: chex.Array, completes: chex.Array) -> State:
+def pass_turn(env: "SkyjoEnv", state: "State", *, sets_up: chex.Array, completes: chex.Array) -> "State":
     """Who is next: in set-up after two flips (SJ-12), else after every turn, until all followed the ender (SJ-19)."""
-    is_actor = jnp.arange(rules.num_players) == state.current_player
+    is_actor = jnp.arange(env.num_players) == state.current_player
     reveals_left = state.reveals_left - (is_actor & sets_up).astype(jnp.int8)
     is_set_up = sets_up & ~(is_actor & (reveals_left > 0)).any()
 
     goes_out = completes & (state.ender < 0) & ~(state.status[state.current_player] == Slot.HIDDEN).any()
     ender = jnp.where(goes_out, state.current_player, state.ender)
-    final_turns = (state.final_turns | goes_out) & ~(is_actor & completes)
+    # In numbers: as the booleans (a | b) & ~(c & d) LLVM fails on CPUs with AVX-512 for five seats and more.
+    waiting = jnp.where(goes_out, jnp.int8(1), state.final_turns.astype(jnp.int8))
+    final_turns = jnp.where(completes & is_actor, jnp.int8(0), waiting) > 0
     is_last_turn = (ender >= 0) & ~final_turns.any()
 
-    following = (state.current_player + 1) % rules.num_players
+    following = (state.current_player + 1) % env.num_players
     current_player = jnp.where(is_set_up | (completes & ~is_last_turn), following, state.current_player)
     starts = is_set_up & ~(reveals_left > 0).any()
     return state.replace(
@@ -141,17 +146,19 @@ def pass_turn(rules: Rules, state: State, *, sets_up: chex.Array, completes: che
         final_turns=final_turns,
         ender=ender,
         turns_in_round=state.turns_in_round + completes,
-        current_player=jnp.where(starts, starter(rules, state, known_sums(state)), current_player),
+        current_player=jnp.where(starts, starter(env, state, known_sums(state)), current_player),
     )
 
 
-def starter(rules: Rules, state: State, sums: chex.Array) -> chex.Array:
+def starter(env: "SkyjoEnv", state: "State", sums: chex.Array) -> chex.Array:
     """int8[], who takes the first turn, given the sums of the face-up cards (SJ-13)."""
     highest = jnp.argmax(sums).astype(jnp.int8)  # the first of equals
-    return jnp.where(state.round_index >= 2, state.opener, highest) if rules.ender_starts else highest
+    if env.rules.later_start == "highest_sum":
+        return highest
+    return jnp.where(state.round_index >= 2, state.opener, highest)
 
 
-def push(state: State, card: chex.Array, *, when: chex.Array, copies: int = 1) -> State:
+def push(state: "State", card: chex.Array, *, when: chex.Array, copies: int = 1) -> "State":
     """`card`, `copies` times, on top of the discard pile."""
     place = jnp.minimum(state.discard_size + jnp.arange(copies), NUM_CARDS - 1)  # the pile never holds all cards
     return state.replace(
