@@ -46,7 +46,7 @@ def choose(mask: chex.Array, word: chex.Array) -> chex.Array:
     """
     sets = _pack(jnp.pad(mask, (0, -mask.shape[-1] % 32)).reshape(-1, 32))  # uint32[set], 32 actions each
     counts = _count(sets)
-    total = counts.sum()
+    total = counts.sum(dtype=jnp.int32)
     uniform = (word >> 8).astype(jnp.float32) * jnp.float32(2**-24)
     k = jnp.floor(uniform * total.astype(jnp.float32)).astype(jnp.int32)
     # The product may round up to the count itself: the last legal action is then meant.
@@ -54,9 +54,10 @@ def choose(mask: chex.Array, word: chex.Array) -> chex.Array:
 
     ends = jnp.cumsum(counts)
     lies_beyond = ends <= k
-    bits = jnp.where(jnp.arange(len(sets)) == lies_beyond.sum(), sets, 0).sum(dtype=jnp.uint32)
-    left = k - jnp.where(lies_beyond, counts, 0).sum()
-    place = 32 * jnp.minimum(lies_beyond.sum(), len(sets) - 1)
+    num_beyond = lies_beyond.sum(dtype=jnp.int32)
+    bits = jnp.where(jnp.arange(len(sets)) == num_beyond, sets, 0).sum(dtype=jnp.uint32)
+    left = k - jnp.where(lies_beyond, counts, 0).sum(dtype=jnp.int32)
+    place = 32 * jnp.minimum(num_beyond, len(sets) - 1)
     for half in (16, 8, 4, 2, 1):
         low = _count(bits & jnp.uint32((1 << half) - 1))
         lies_above = left >= low

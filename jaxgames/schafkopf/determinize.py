@@ -184,14 +184,15 @@ def draw_shares(key: chex.PRNGKey, contract: chex.Array, evidence: Evidence) -> 
     )
 
     def draw_group(left, group):
-        key, option, ways = group
+        noise, option, ways = group
         weights = option * _ways_before(ways, left)
-        share = _share(jax.random.categorical(key, jnp.log(weights).ravel()))
+        # The largest of log weight and Gumbel noise: a draw by weight.
+        share = _share(jnp.argmax(jnp.log(weights).ravel() + noise))
         return left - share, share
 
     left = evidence.needs[:2] - ace_share - low_share
-    keys = jax.random.split(rest_key, NUM_GROUPS)
-    shares = jax.lax.scan(draw_group, left, (keys, options, before), reverse=True)[1]
+    noise = jax.random.gumbel(rest_key, (NUM_GROUPS, (MOST + 1) ** 2), jnp.float32)
+    shares = jax.lax.scan(draw_group, left, (noise, options, before), reverse=True)[1]
     return jnp.where(is_low[:, None], low_share, jnp.where(is_ace[:, None], ace_share, shares))
 
 
