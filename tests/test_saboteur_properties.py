@@ -13,10 +13,10 @@ import agents
 import jaxgames
 from jaxgames.cards import random_action
 from jaxgames.saboteur import cells, mine
-from jaxgames.saboteur.cards import COPIES, NO_CARD, NUM_PATHS, ROCKFALL
+from jaxgames.saboteur.cards import COPIES, MAP, NO_CARD, NUM_PATHS, ROCKFALL
 from jaxgames.saboteur.observe import known_goals, known_places, type_counts
 from jaxgames.saboteur.rules import held
-from jaxgames.saboteur.state import FACE_DOWN
+from jaxgames.saboteur.state import FACE_DOWN, UNDECIDED
 from tests.support import random_states
 
 FULL = {"num_players": 3}
@@ -243,14 +243,69 @@ def test_sb_50_a_determinization_redraws_everything_else():
         assert future.mean() > 0.2, name
 
 
-def test_sb_50_a_determinization_does_not_look_at_what_is_hidden():
-    """SB-50: two states that a player cannot tell apart have the same worlds for the same key."""
-    env = make(**FULL)
-    states = states_of(48, 200, **FULL)
-    worlds = worlds_of(env, jax.random.key(4), states)
-    again = jax.jit(jax.vmap(lambda k, s: env.determinize(k, s, jnp.int32(1))))
-    keys = jax.random.split(jax.random.key(6), 48)
-    chex.assert_trees_all_equal(again(keys, states), again(keys, jax.tree.map(lambda leaf: leaf[:, 1], worlds)))
+def shuffled(rng, values, hidden):
+    """A copy of `values` with those marked in `hidden` in another order."""
+    values = values.copy()
+    values[hidden] = rng.permutation(values[hidden])
+    return values
+
+
+def scrambled(env, state, player, rng):
+    """The state with everything mixed up that `player` cannot see (the table of section 11), in plain numpy."""
+    now, n = int(state.round), env.num_players
+    places = np.arange(env.num_cards)
+    is_open = (state.played_by >= 0) & ((state.played_on != FACE_DOWN) | (state.played_by == player))
+    knows_card = is_open | np.isin(places, state.hand[player])
+    kinds = state.deck[now]
+    looks = [place for place in places if kinds[place] == MAP and state.played_by[place] == player]
+    looked = {int(state.played_on[place]) for place in looks if state.played_on[place] != FACE_DOWN}
+    face_up = np.asarray(mine.turned_goals(env.cells, state))
+    knows_goal = np.array([face_up[i] or i in looked for i in range(3)])
+    deck, goals, roles = state.deck.copy(), state.goals.copy(), state.roles.copy()
+    for i in range(env.rules.rounds):
+        is_now, is_over = i == now, state.winners[i] != UNDECIDED
+        deck[i] = shuffled(rng, deck[i], ~knows_card if is_now else np.ones(env.num_cards, bool))
+        goals[i] = shuffled(rng, goals[i], ~knows_goal if is_now else np.ones(3, bool))
+        if not is_over:
+            roles[i] = shuffled(rng, roles[i], np.arange(n + 1) != player if is_now else np.ones(n + 1, bool))
+    is_used = np.arange(len(state.gold)) < state.gold_drawn
+    gold = shuffled(rng, shuffled(rng, state.gold, is_used), ~is_used)
+    return state.replace(deck=deck, goals=goals, roles=roles, gold=gold)
+
+
+SIZES = [FULL, {}, {"num_players": 10, "rounds": 2}, PATHS, {"variant": "paths", "num_players": 2, "grid": "seed"}]
+
+
+@pytest.mark.parametrize("options", SIZES, ids=str)
+def test_sb_50_a_determinization_does_not_look_at_what_is_hidden(options):
+    """SB-50: states that a player cannot tell apart have the same worlds for the same key, leaf by leaf."""
+    env, count = make(**options), 24
+    states = jax.device_get(states_of(count, env.max_steps, **options))
+    states = states.replace(gold_drawn=states.round * np.int8(env.gold_per_round))  # random players find no gold
+    rng = np.random.default_rng(0)
+    each = [jax.tree.map(lambda leaf, i=i: leaf[i], states) for i in range(count)]
+    pairs = [(state, scrambled(env, state, seat, rng)) for state in each for seat in range(env.num_players)]
+    given, hidden = (jax.tree.map(lambda *leaves: np.stack(leaves), *side) for side in zip(*pairs, strict=True))
+    assert any((a != b).any() for a, b in zip(jax.tree.leaves(given), jax.tree.leaves(hidden), strict=True))
+    seats = jnp.tile(jnp.arange(env.num_players), count)
+    keys = jax.random.split(jax.random.key(6), len(pairs))
+    worlds = jax.jit(jax.vmap(env.determinize))
+    chex.assert_trees_all_equal(worlds(keys, given, seats), worlds(jax.random.clone(keys), hidden, seats))
+
+
+@pytest.mark.parametrize("options", SIZES, ids=str)
+def test_legal_actions_have_names_of_their_own(options):
+    """Equal cards in two slots, symmetric cards turned, two cards that mend one tool: all names differ."""
+    env, count = make(**options), 24
+    states = jax.device_get(states_of(count, env.max_steps, **options))
+    masks = np.asarray(jax.jit(jax.vmap(env.legal_action_mask))(states))
+    for i, mask in enumerate(masks):
+        state = jax.tree.map(lambda leaf, i=i: leaf[i], states)
+        names = [env.action_name(state, action) for action in np.flatnonzero(mask)]
+        assert len(set(names)) == len(names), sorted(name for name in names if names.count(name) > 1)
+        assert max(map(len, names)) <= 60
+        own = [env.action_name(state, action, int(state.current_player)) for action in np.flatnonzero(mask)]
+        assert own == names
 
 
 @pytest.mark.parametrize(
@@ -293,6 +348,31 @@ def test_observation_layout_names_every_number():
     assert layout["accounted"].slice.stop == 2441 + 14 * 5 + 2 * 25
     assert list(env.layout("seed")) == ["board", "hand"]
     assert env.observation_shape("seed") == (2332,)
+
+
+@pytest.mark.parametrize("options", [FULL, {**PATHS, "dist_reward_scale": 1.0}], ids=str)
+def test_types_do_not_widen_under_x64(options):
+    """Every answer has the same dtypes with 64-bit types enabled."""
+    env = make(**options)
+    bots = [agents.make(name, env) for name in ("random", "rule")]
+
+    def answers(key, state, word):
+        seat = state.current_player.astype(jnp.int32)
+        return (
+            [env.view(state, seat, version) for version in env.observation_versions],
+            [env.deal(key), env.step(state, 5), env.determinize(key, state, seat)],
+            [env.legal_factors(state), env.random_action(state, word), env.snap(state, (0, 1.0, 2.0, 1, 0))],
+            [env.scores(state), env.winners(state), *(act(key, state, seat) for act in bots)],
+        )
+
+    def types():
+        key = jax.eval_shape(lambda: jax.random.key(0))
+        word = jax.ShapeDtypeStruct((), jnp.uint32)
+        return jax.eval_shape(answers, key, jax.eval_shape(env.init, key), word)
+
+    narrow = types()
+    with jax.enable_x64(True):
+        assert types() == narrow
 
 
 def test_render_hides_what_the_player_cannot_know():

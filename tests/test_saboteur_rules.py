@@ -650,6 +650,62 @@ def test_sb_10_bad_deals_are_refused(bad, message):
         env.init(jax.random.key(0), deal=bad)
 
 
+def names(env, state, actions, viewer=None):
+    return [env.action_name(state, a, viewer) for a in actions]
+
+
+def test_actions_in_words():
+    """SB-19, SB-31: what the player says of his action, and what others may know of it."""
+    env = make(**FULL_3)
+    # Hand: two vertical straights, a map, a broken pickaxe, repairs of the lantern and of pickaxe or lantern.
+    state = start(env, deck=[15, 16, 58, 40, 51, 55], roles=(1, 2, 3, 0))
+    straight = [action(0, 0, 1), action(0, 0, 1, 1), action(1, 0, 1)]
+    assert names(env, state, straight) == [
+        "┃ (slot 0) at (0, 1)",
+        "┃ turned (slot 0) at (0, 1)",
+        "┃ (slot 1) at (0, 1)",
+    ]
+    assert names(env, state, straight, viewer=0) == names(env, state, straight)
+    assert names(env, state, straight, viewer=1) == ["┃ at (0, 1)"] * 3  # that he holds two is his secret
+    tools = [24840 + (slot * 3 + tool) * 3 + target for slot, tool, target in ((3, 0, 2), (4, 1, 0), (5, 1, 1))]
+    expected = ["break:pickaxe on seat 2", "mend:lantern on seat 0", "mend:pickaxe/lantern on the lantern of seat 1"]
+    for viewer in (None, 0, 1):
+        assert names(env, state, tools, viewer) == expected
+        assert names(env, state, [action(2, 8, 2)], viewer) == ["map at (8, 2)"]
+    discards = [env.first_discard, env.first_discard + 2]
+    assert names(env, state, discards) == ["discard ┃ (slot 0)", "discard map"]
+    assert names(env, state, discards, viewer=2) == ["discard a card"] * 2
+    assert make(**PATHS_2).action_name(start(make(**PATHS_2)), 24840) == "skip"
+
+
+def test_roles_are_shown_when_the_round_is_over():
+    """SB-36: all roles are revealed, also after the last round; a determinization keeps them."""
+    env = make(**FULL_3)
+    roles = (0, 1, 2, 3)
+    state = start(env, deck=DIGGERS, goals=(1, 0, 2), roles=roles, nuggets=(24, 0, 16, 27, 25, 26))
+    before, over = play(env, state, STRAIGHT_ON[:-1]), play(env, state, STRAIGHT_ON)
+    assert env.render(before, player=1).count("?") == 5  # three goals, two roles
+    assert "seat 0: saboteur" in env.render(over, player=1)
+    world = env.determinize(jax.random.key(0), over, 1)
+    assert world.roles.tolist() == over.roles.tolist()
+    assert env.winners(over).tolist() == [False, False, True]
+    assert not env.winners(before).any()
+
+
+def test_sb_43_winners_of_paths():
+    """SB-43: who reached the gold, or seat 0; equal ranks share the win; nobody without the gold."""
+    env = make(**PATHS_4)
+    deck = [18, 31, 32, 33, 34, 35, 0, 36, 37, 38, 39, 30, 1, 22, 23, 24, 25, 26, 19, 27, 28, 29, 5, 6, 2, 3, 4]
+    state = start(env, deck=deck, goals=(1, 0, 2))
+    over = play(env, state, [2114, 2204, 2294, 2384, 23174, 23264, 23354])
+    assert env.winners(over).tolist() == [False, False, True, False]
+    assert make(**PATHS_4, rank_from="seat").winners(over).tolist() == [True, False, False, False]
+    assert make(**PATHS_4, final_reward_winner=1).winners(over).all()
+    skipped = play(env, state, [24840] * 4)
+    assert bool(skipped.terminated)
+    assert not env.winners(skipped).any()
+
+
 def test_every_rule_of_the_page_is_tested():
     tests = pathlib.Path(__file__).parent.glob("test_saboteur_*.py")
     assert rule_numbers("saboteur") <= set().union(*(cited_rules(path) for path in tests))

@@ -81,13 +81,13 @@ def full_view(env: "SaboteurEnv", state: State, player: chex.Array) -> FullView:
     seats = (player + jnp.arange(n)) % n
     kinds = held(state, player)
     attacks, repairs = (
-        card_counts(env, state, first, last, on_seats=True)[seats][:, seats] / 3
+        card_counts(env, state, first, last, on_seats=True)[seats][:, seats].astype(jnp.float32) / 3
         for first, last in ((BROKEN, REPAIR), (REPAIR, MAP))
     )
     is_known = known_goals(env, state, player)
     is_gold = is_known & (state.goals[state.round] == GOLD)
     copies = COPIES[env.rules.deck]
-    accounted = type_counts(state, known_places(env, state, player)) / copies
+    accounted = type_counts(state, known_places(env, state, player)).astype(jnp.float32) / copies
     return FullView(
         board=board_rows(env, state),
         hand=hand_rows(env, kinds),
