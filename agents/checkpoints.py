@@ -1,14 +1,20 @@
 """Checkpoints: arrays in orbax's format beside a manifest that says what they are and how to tell they are whole.
 
-A checkpoint is a folder: `manifest.json` (game, version, options, network, SHA-256 of every file) and one orbax folder
+A checkpoint is a folder: `manifest.json` (what `describe` gives, and the SHA-256 of every file) and one orbax folder
 for each item. It appears at once, by a rename; nothing in it is ever unpickled.
+
+A run folder keeps its checkpoints as `checkpoints/<update>`; whatever else lies there is nobody's business.
 """
 
+import contextlib
+import errno
 import hashlib
 import json
 import os
 import pathlib
 import shutil
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 import chex
@@ -16,32 +22,52 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-FORMAT = 1
+from jaxgames import Env
+from jaxgames.options import UserError
+
+FORMAT = 2
 MANIFEST = "manifest.json"
+WEIGHTS = pathlib.Path(__file__).parent / "weights"  # networks that come along: one checkpoint for each name
 
 
-class CheckpointError(ValueError):
-    """A checkpoint that is missing, damaged, or of something else. The message says which."""
+class CheckpointError(UserError):
+    """A checkpoint that is missing, or of something else. The message says which."""
+
+
+class DamagedCheckpoint(CheckpointError):
+    """A checkpoint whose files are not those that were written."""
+
+
+def describe(env: Env, network: dict[str, Any], observation: str, **more: Any) -> dict[str, Any]:
+    """What a manifest says: the game with its options, what the network reads, its kind and fields, and `more`."""
+    return {
+        "game": env.id,
+        "version": env.version,
+        "options": env.options,
+        "observation": observation,
+        "network": network,  # {"kind": name in the registry of networks, "fields": its constructor's arguments}
+        **more,
+    }
 
 
 def save(folder: str | os.PathLike, items: dict[str, Any], about: dict[str, Any]) -> pathlib.Path:
-    """Write the items ({name: nested dict of arrays}) as a new checkpoint; it is there completely or not at all."""
+    """Write the items ({name: nested dict of arrays}) as a new checkpoint; it is there completely or not at all.
+
+    OSError if the disk has no room for it.
+    """
     folder = pathlib.Path(folder).absolute()
     if folder.exists():
         raise CheckpointError(f"checkpoint: {folder} exists already and is not overwritten")
     folder.parent.mkdir(parents=True, exist_ok=True)
     partial = folder.with_name(f".{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
-    with _orbax() as store:
-        for name, item in items.items():
-            store.save(partial / name, jax.tree.map(np.asarray, item))
-            # Our own rename commits; orbax's mark would carry the path of this machine.
-            (partial / name / "commit_success.txt").unlink(missing_ok=True)
-    manifest = {"format": FORMAT, **about, "sha256": _digests(partial)}
-    with open(partial / MANIFEST, "w") as file:
-        json.dump(manifest, file, indent=1)
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        _write(partial, items, about)
+    except BaseException as error:
+        shutil.rmtree(partial, ignore_errors=True)
+        if isinstance(error, Exception) and _is_full(error):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder)) from error
+        raise
     os.rename(partial, folder)
     return folder
 
@@ -56,22 +82,40 @@ def load(folder: str | os.PathLike, names: tuple[str, ...], game: str, version: 
             f"not of {game} version {version}"
         )
     if _digests(folder) != manifest.get("sha256"):
-        raise CheckpointError(f"checkpoint: {folder} is damaged: its files do not match its manifest; use an older one")
+        raise DamagedCheckpoint(f"checkpoint: {folder} is damaged: its files do not match its manifest")
     with _orbax() as store:
         return {name: store.restore(folder / name) for name in names}, manifest
 
 
 def read_manifest(folder: pathlib.Path) -> dict[str, Any]:
-    """The manifest of a checkpoint folder."""
+    """The manifest of a checkpoint folder, in the present format."""
     if not folder.is_dir():
         raise CheckpointError(f"checkpoint: there is no checkpoint folder at {folder}")
     try:
         manifest = json.loads((folder / MANIFEST).read_text())
     except (OSError, ValueError) as error:
-        raise CheckpointError(f"checkpoint: {folder} has no readable {MANIFEST}; it is not a checkpoint") from error
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise CheckpointError(f"checkpoint: {folder} is not in the format that this version writes ({FORMAT})")
-    return manifest
+        raise DamagedCheckpoint(
+            f"checkpoint: {folder} has no readable {MANIFEST}: not a checkpoint, or damaged"
+        ) from error
+    if not isinstance(manifest, dict) or manifest.get("format") not in (1, FORMAT):
+        raise CheckpointError(f"checkpoint: {folder} is not in a format that this version reads (1, {FORMAT})")
+    return _from_format_1(manifest) if manifest["format"] == 1 else manifest
+
+
+def _from_format_1(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Format 1 knew one kind of network, which read the default observation of Skull King."""
+    network = {"kind": "mlp", "fields": manifest.get("network")}
+    return manifest | {"format": FORMAT, "network": network, "observation": "ability"}
+
+
+def find(network: str) -> pathlib.Path:
+    """The checkpoint that a text names: of a network that comes along, of a run (its newest), or the folder itself."""
+    return WEIGHTS / network if is_published(network) else latest(network)
+
+
+def is_published(network: str) -> bool:
+    """Is this the name of a network that comes along?"""
+    return (WEIGHTS / network / MANIFEST).exists()
 
 
 def latest(run: str | os.PathLike) -> pathlib.Path:
@@ -79,10 +123,22 @@ def latest(run: str | os.PathLike) -> pathlib.Path:
     run = pathlib.Path(run)
     if (run / MANIFEST).exists():
         return run
-    found = [path for path in (run / "checkpoints").glob("*") if path.name.isdigit() and path.is_dir()]
-    if not found:
+    if not (found := of_run(run)):
         raise CheckpointError(f"checkpoint: there is no checkpoint at {run}")
-    return max(found, key=lambda path: int(path.name))
+    return found[-1]
+
+
+def of_run(run: str | os.PathLike) -> list[pathlib.Path]:
+    """The checkpoints of a run folder, oldest first."""
+    folders = (pathlib.Path(run) / "checkpoints").glob("*")
+    return sorted(
+        (path for path in folders if _is_number(path.name) and path.is_dir()), key=lambda path: int(path.name)
+    )
+
+
+def identity(folder: pathlib.Path) -> str:
+    """One SHA-256 for all files of a checkpoint but its manifest."""
+    return hashlib.sha256(json.dumps(read_manifest(folder).get("sha256"), sort_keys=True).encode()).hexdigest()
 
 
 def pack(tree: Any) -> dict[str, np.ndarray]:
@@ -106,6 +162,43 @@ def unpack(packed: dict[str, np.ndarray], like: Any) -> Any:
         else:
             leaves.append(jnp.asarray(stored))
     return jax.tree.unflatten(structure, leaves)
+
+
+def _write(folder: pathlib.Path, items: dict[str, Any], about: dict[str, Any]) -> None:
+    with _orbax() as store, _silent_threads():
+        for name, item in items.items():
+            store.save(folder / name, jax.tree.map(np.asarray, item))
+            # The rename commits; orbax's mark would carry the path of this machine.
+            (folder / name / "commit_success.txt").unlink(missing_ok=True)
+    manifest = {"format": FORMAT, **about, "sha256": _digests(folder)}
+    with open(folder / MANIFEST, "w") as file:
+        json.dump(manifest, file, indent=1)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextlib.contextmanager
+def _silent_threads() -> Iterator[None]:
+    """Orbax's threads hand their exceptions to whoever waits for them; printing them as well helps nobody."""
+    before, threading.excepthook = threading.excepthook, lambda args: None
+    try:
+        yield
+    finally:
+        threading.excepthook = before
+
+
+def _is_full(error: BaseException) -> bool:
+    """Does this come from a full disk? Orbax's storage says so only in words, and not as an OSError."""
+    causes = [error, error.__cause__, error.__context__]
+    return any(
+        getattr(cause, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or "No space left" in str(cause)
+        for cause in causes
+        if cause is not None
+    )
+
+
+def _is_number(name: str) -> bool:
+    return name.isascii() and name.isdigit()
 
 
 def _is_key(leaf: chex.Array) -> bool:

@@ -1,7 +1,6 @@
 """The network that plays: one encoder, all heads side by side in one matrix product, cut by the legal mask."""
 
 import math
-import pathlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -13,8 +12,6 @@ import jax.numpy as jnp
 
 from agents import checkpoints
 from jaxgames import Env
-
-WEIGHTS = pathlib.Path(__file__).parent / "weights"  # one checkpoint for each name, parameters only
 
 # Named heads of a game, in the order of its flat actions; actions behind them are forced and need no output.
 HEADS = {"skullking": (("bid", 11), ("card", 13), ("rosie", 6), ("bendt", 13), ("roatan", 3), ("harry", 3))}
@@ -131,13 +128,17 @@ def network_agent(env: Env, network: PolicyValue, params: Any, greedy: bool = Fa
     return act
 
 
+def describe(network: PolicyValue) -> dict[str, Any]:
+    """Kind and fields of a network, as a checkpoint's manifest has them."""
+    fields = {"widths": network.widths, "dtype": network.dtype, "auxiliary": network.auxiliary}
+    return {"kind": "mlp", "fields": fields}
+
+
 def load_network(path: str, env: Env) -> tuple[PolicyValue, Any]:
     """(network, params) of a run or checkpoint folder, or of an agent that comes with this repository under that name;
     refused unless it is of this game and fits it."""
-    committed = WEIGHTS / path
-    folder = committed if (committed / checkpoints.MANIFEST).exists() else checkpoints.latest(path)
-    items, manifest = checkpoints.load(folder, ("params",), env.id, env.version)
-    network = make_network(env, **manifest["network"])
+    items, manifest = checkpoints.load(checkpoints.find(path), ("params",), env.id, env.version)
+    network = make_network(env, **manifest["network"]["fields"])
     params = items["params"]
     reads = params["params"]["layers_0"]["kernel"].shape[0]
     if reads != observation_size(env):

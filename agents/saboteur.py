@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgames.options import UserError
 from jaxgames.saboteur import SaboteurEnv
 from jaxgames.saboteur.cards import (
     BROKEN,
@@ -297,7 +298,7 @@ def discard(env: SaboteurEnv, kinds, *order: tuple[int, int]) -> tuple[chex.Arra
 
 def _require(env: SaboteurEnv, name: str, variant: str) -> None:
     if env.variant != variant:
-        raise ValueError(f"saboteur: agent {name} plays the variant {variant!r}, got {env.variant!r}")
+        raise UserError(f"saboteur: agent {name} plays the variant {variant!r}, got {env.variant!r}")
 
 
 AGENTS = {

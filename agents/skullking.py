@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames.cards import choose
+from jaxgames.options import UserError
 from jaxgames.skullking import SkullKingEnv
 from jaxgames.skullking.cards import (
     ABILITY_BENDT_1,
@@ -65,9 +66,9 @@ LOSE, MEDIUM, WIN = range(3)
 def rule_based(env: SkullKingEnv, level: str = "hard", abilities: str = "seed"):
     """Bids its table, then plays strong cards while tricks are needed and weak ones when not."""
     if level not in LEVELS:
-        raise ValueError(f"agents: level must be one of {', '.join(LEVELS)}, got {level!r}")
+        raise UserError(f"agents: level must be one of {', '.join(LEVELS)}, got {level!r}")
     if abilities not in ABILITY_POLICIES:
-        raise ValueError(f"agents: abilities must be one of {', '.join(ABILITY_POLICIES)}, got {abilities!r}")
+        raise UserError(f"agents: abilities must be one of {', '.join(ABILITY_POLICIES)}, got {abilities!r}")
 
     def act(key: chex.PRNGKey, state: Any, player: chex.Array) -> chex.Array:
         bid_key, play_key, ability_key = jax.random.split(key, 3)

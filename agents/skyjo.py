@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxgames.cards import choose, random_action
-from jaxgames.options import check_float
+from jaxgames.options import UserError, check_float
 from jaxgames.skyjo.cards import (
     MIN_VALUE,
     NUM_COLUMNS,
@@ -182,7 +182,7 @@ def heuristic(style: Callable[[], Style]):
 
     def make(env: SkyjoEnv, epsilon: float | str = 0.02):
         _require_mode(env, style.__name__, "decision")
-        chance_of_random = check_float("skyjo", "epsilon", float(epsilon), 0, 1)
+        chance_of_random = check_float("skyjo", "epsilon", _number(epsilon), 0, 1)
         play = style()
 
         def act(key: chex.PRNGKey, state: State, player: chex.Array):
@@ -264,9 +264,17 @@ def _decide(state: State, takes: chex.Array, keeps: chex.Array, slot: chex.Array
     return jnp.where(phase == DecisionPhase.CHOOSE_SOURCE, source, action).astype(jnp.int32)
 
 
+def _number(text: float | str) -> float | str:
+    """The number that a text is; the text if it is none, for a check to refuse."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
 def _require_mode(env: SkyjoEnv, name: str, mode: str) -> None:
     if env.action_mode != mode:
-        raise ValueError(f"skyjo: the agent {name} plays action_mode {mode!r}, got {env.action_mode!r}")
+        raise UserError(f"skyjo: the agent {name} plays action_mode {mode!r}, got {env.action_mode!r}")
 
 
 HEURISTICS = {

@@ -98,22 +98,19 @@ def first_line(report: pathlib.Path) -> tuple[str, Figures]:
 
 
 def draw(curves: dict[str, list[tuple[float, float, float]]], path: pathlib.Path) -> None:
-    import matplotlib
+    """Learning curves in one PNG."""
+    from matplotlib.figure import Figure  # not pyplot, which would change what a notebook shows
 
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(7, 4.5))
+    figure = Figure(figsize=(7, 4.5), layout="tight")
+    axes = figure.subplots()
     for name, points in curves.items():
         steps, wins, errors = zip(*points, strict=True)
         axes.errorbar(steps, wins, errors, marker="o", markersize=3, capsize=2, label=name)
     axes.set(xlabel="million decisions", ylabel="wins, % (one against three)", ylim=(0, None))
     axes.grid(alpha=0.3)
     axes.legend()
-    figure.tight_layout()
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120)
-    pyplot.close(figure)
 
 
 if __name__ == "__main__":

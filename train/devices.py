@@ -11,9 +11,11 @@ from typing import Any
 import chex
 import jax
 import numpy as np
+from jax.experimental import multihost_utils
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
+from jaxgames.options import UserError
 from train import ppo
 from train.ppo import Games, Task, Training
 from train.settings import PPO
@@ -23,16 +25,18 @@ def make_mesh(shards: int, devices: Any = None) -> Mesh:
     """A mesh of the devices of all processes, with an equal number of shards on each."""
     devices = jax.devices() if devices is None else devices
     if shards % len(devices):
-        raise ValueError(f"config: shards = {shards} must divide by the number of devices, {len(devices)}")
+        raise UserError(f"config: shards = {shards} must divide by the number of devices, {len(devices)}")
     return Mesh(np.asarray(devices), ("device",))
 
 
 def one_shard(cfg: PPO, shards: int) -> PPO:
     """The settings of one shard; refused in a sentence if the games cannot be shared out."""
     if cfg.envs % shards:
-        raise ValueError(f"config: envs = {cfg.envs} must divide by the number of shards, {shards}")
+        raise UserError(f"config: envs = {cfg.envs} must divide by the number of shards, {shards}")
+    if cfg.replay % shards:
+        raise UserError(f"config: replay = {cfg.replay} must divide by the number of shards, {shards}")
     envs = cfg.envs // shards
-    return dataclasses.replace(cfg, envs=envs, total_steps=cfg.updates * envs * cfg.steps)
+    return dataclasses.replace(cfg, envs=envs, replay=cfg.replay // shards, total_steps=cfg.updates * envs * cfg.steps)
 
 
 def placement(mesh: Mesh) -> Training:
@@ -43,7 +47,16 @@ def placement(mesh: Mesh) -> Training:
 
 def gather(training: Training, mesh: Mesh) -> Training:
     """The training with every part on every device, so that one process can write it. All must call this."""
+    if jax.process_count() == 1:
+        return training
     return jax.jit(lambda t: t, out_shardings=NamedSharding(mesh, P()))(training)
+
+
+def agree(number: int) -> int:
+    """The largest number that any process gives: what one of them knows, all know. All must call this."""
+    if jax.process_count() == 1:
+        return number
+    return int(multihost_utils.process_allgather(np.int32(number)).max())
 
 
 def start(cfg: PPO, task: Task, shards: int, key: chex.PRNGKey) -> Training:

@@ -1,24 +1,27 @@
 """One run on disk.
 
-runs/<name>/config.json  metrics.csv  tensorboard/  checkpoints/<update>/  evaluation.md  curve.png
+runs/<name>/config.json  networks.json  metrics.csv  tensorboard/  checkpoints/<update>/  evaluation.md  curve.png
 """
 
 import csv
-import dataclasses
 import functools
 import json
+import os
 import pathlib
 import shutil
+import struct
 import time
+from collections.abc import Callable, Iterable
 from typing import Any
 
-import jax
 import numpy as np
 
 from agents import checkpoints
-from agents.checkpoints import CheckpointError
-from train import devices
+from agents.checkpoints import CheckpointError, DamagedCheckpoint
+from agents.networks import describe
+from jaxgames.options import UserError
 from train.evaluate import Figures, table
+from train.pins import Pin, Pins
 from train.ppo import Task, Training
 from train.settings import RunConfig, as_json
 
@@ -29,75 +32,96 @@ def new_name(game: str) -> str:
 
 
 class Run:
-    """One run folder."""
+    """One run folder. Nothing is written before `create` or, in a run that goes on, `continue_log`."""
 
     def __init__(self, cfg: RunConfig, task: Task):
         self.cfg, self.task = cfg, task
         self.rows: list[dict[str, float]] = []
-        if cfg.resume:
-            self.folder = pathlib.Path(cfg.resume)
-        else:
-            self.folder = pathlib.Path(cfg.run or new_name(task.env.id))
-            if self.folder.exists() and jax.process_index() == 0:
-                raise ValueError(f"run: {self.folder} exists already and is not overwritten; name another folder")
+        self.restored = 0  # the update to go on from
+        self.damaged: list[pathlib.Path] = []
+        self.folder = pathlib.Path(cfg.resume or cfg.run or new_name(task.env.id))
+        if not cfg.resume and self.folder.exists():
+            raise UserError(f"run: {self.folder} exists already and is not overwritten; name another folder")
 
-    def create(self) -> None:
-        """Make the folder of a new run."""
-        self.folder.mkdir(parents=True)
-        (self.folder / "config.json").write_text(json.dumps(as_json(self.cfg), indent=1) + "\n")
+    def create(self, pins: Pins) -> None:
+        """Make the folder of a new run; it appears with its settings or not at all."""
+        partial = self.folder.with_name(f".{self.folder.name}.partial")
+        try:
+            shutil.rmtree(partial, ignore_errors=True)
+            partial.mkdir(parents=True)
+            write_json(partial / "config.json", as_json(self.cfg))
+            write_json(partial / "networks.json", {name: each._asdict() for name, each in pins.items()})
+            os.rename(partial, self.folder)
+        except OSError as error:
+            raise UserError(f"run: {self.folder} cannot be written ({error}); name another folder") from error
 
-    def restore(self) -> dict[str, np.ndarray]:
-        """The newest checkpoint as it was packed, with the log cut back to it."""
+    def pins(self) -> Pins:
+        """The networks that a run was begun with."""
+        path = self.folder / "networks.json"
+        try:
+            return {name: Pin(**each) for name, each in json.loads(path.read_text()).items()}
+        except FileNotFoundError:
+            return {}  # begun by an earlier version, which kept none
+        except (OSError, ValueError, TypeError, AttributeError) as error:
+            raise UserError(f"resume: {path} does not name the networks of a run ({error})") from error
+
+    def restore(self, say: Callable[[str], None]) -> dict[str, np.ndarray] | None:
+        """The newest whole checkpoint as it was packed; None if the run was stopped before its first one."""
+        for folder in reversed(checkpoints.of_run(self.folder)):
+            try:
+                return self._restore(folder)
+            except DamagedCheckpoint as error:
+                self.damaged.append(folder)
+                say(f"{error}. Looking for an older one.")
+        if self.damaged:
+            raise CheckpointError(f"checkpoint: no checkpoint of {self.folder} is whole; start a new run")
+        say(f"{self.folder} has no checkpoint yet: the run starts from its beginning.")
+        return None
+
+    def _restore(self, folder: pathlib.Path) -> dict[str, np.ndarray]:
         env = self.task.env
-        items, manifest = checkpoints.load(self.newest(), ("training",), env.id, env.version)
+        items, manifest = checkpoints.load(folder, ("training",), env.id, env.version)
         if manifest.get("config") != as_json(self.cfg):
-            raise CheckpointError(f"checkpoint: the newest one of {self.folder} is of a run with other settings")
-        with open(self.folder / "metrics.csv", newline="") as file:
-            rows = [{name: float(value) for name, value in row.items() if value} for row in csv.DictReader(file)]
-        whole = [row | {name: int(row[name]) for name in ("update", "steps")} for row in rows]
-        self.rows = [row for row in whole if row["update"] <= manifest["update"]]
-        if jax.process_index() == 0:
-            self.write_log()
+            raise CheckpointError(f"checkpoint: {folder} is of a run with other settings")
+        self.restored = manifest["update"]
+        self.rows = [row for row in read_log(self.folder / "metrics.csv") if row["update"] <= self.restored]
         return items["training"]
 
-    def newest(self) -> pathlib.Path:
-        """The newest checkpoint."""
-        return checkpoints.latest(self.folder)
+    def continue_log(self) -> None:
+        """Cut the log back to where the training goes on."""
+        if self.rows or (self.folder / "metrics.csv").exists():
+            self.write_log()
 
-    def checkpoint(self, training: Training, mesh: Any) -> None:
-        """Write where the training stands, and drop the oldest checkpoints."""
-        env, network, update = self.task.env, self.task.network, int(training.learner.updates)
+    def checkpoint(self, training: Training) -> None:
+        """Write where the training stands, and drop the oldest checkpoints. OSError if the disk does not take it."""
+        for folder in self.damaged:  # out of the way, but not lost: it may tell what went wrong
+            aside = folder.with_name(f"{folder.name}-damaged")
+            shutil.rmtree(aside, ignore_errors=True)
+            folder.rename(aside)
+        self.damaged = []
+        env, update = self.task.env, int(training.learner.updates)
         folder = self.folder / "checkpoints" / str(update)
-        training = devices.gather(training, mesh) if jax.process_count() > 1 else training
-        if jax.process_index() > 0:
-            return
         if not folder.exists():
-            about = {
-                "game": env.id,
-                "version": env.version,
-                "options": dataclasses.asdict(env),
-                "network": {"widths": network.widths, "dtype": network.dtype, "auxiliary": network.auxiliary},
-                "update": update,
-                "config": as_json(self.cfg),
-            }
+            observation = env.observation_versions[0]
+            about = checkpoints.describe(
+                env, describe(self.task.network), observation, update=update, config=as_json(self.cfg)
+            )
             items = {"params": training.learner.params, "training": checkpoints.pack(training)}
             checkpoints.save(folder, items, about)
-        for old in sorted(int(path.name) for path in folder.parent.glob("[0-9]*"))[: -self.cfg.keep]:
-            shutil.rmtree(folder.parent / str(old))
+        for old in checkpoints.of_run(self.folder)[: -self.cfg.keep]:
+            shutil.rmtree(old)
 
     def log(self, rows: list[dict[str, float]]) -> None:
         """Append to metrics.csv and TensorBoard."""
+        if not rows:
+            return
         self.rows += rows
         self.write_log()
-        for row in rows:
-            for name, value in row.items():
-                self.tensorboard.add_scalar(name, value, int(row["steps"]))
+        self.tensorboard.add(rows)
 
     @functools.cached_property
-    def tensorboard(self) -> Any:
-        from tensorboardX import SummaryWriter
-
-        return SummaryWriter(str(self.folder / "tensorboard"))
+    def tensorboard(self) -> "TensorBoard":
+        return TensorBoard(self.folder / "tensorboard")
 
     def write_log(self) -> None:
         names = list(dict.fromkeys(name for row in self.rows for name in row))
@@ -117,12 +141,10 @@ class Run:
 
     def draw_curve(self) -> None:
         """Strength and return over steps, as a PNG."""
-        import matplotlib
+        from matplotlib.figure import Figure  # not pyplot, which would change what a notebook shows
 
-        matplotlib.use("Agg")
-        from matplotlib import pyplot
-
-        figure, (left, right) = pyplot.subplots(1, 2, figsize=(10, 4))
+        figure = Figure(figsize=(10, 4), layout="tight")
+        left, right = figure.subplots(1, 2)
         measured = [row for row in self.rows if "wins_percent" in row]
         millions = [row["steps"] / 1e6 for row in measured]
         wins, errors = ([row[name] for row in measured] for name in ("wins_percent", "wins_percent_error"))
@@ -133,6 +155,48 @@ class Run:
         finished = [row for row in self.rows if row["games"]]
         right.plot([row["steps"] / 1e6 for row in finished], [row["return"] for row in finished])
         right.set(xlabel="million decisions", ylabel="return of a game in training")
-        figure.tight_layout()
         figure.savefig(self.folder / "curve.png", dpi=120)
-        pyplot.close(figure)
+
+
+class TensorBoard:
+    """Rows as TensorBoard reads them, on disk when `add` returns.
+
+    tensorboardX's own writer works in a thread: on a full disk that dies, and whoever fills its queue waits for ever.
+    """
+
+    def __init__(self, folder: pathlib.Path):
+        folder.mkdir(exist_ok=True)
+        self.path = folder / f"events.out.tfevents.{time.time_ns()}"
+        self._append([{"file_version": "brain.Event:2"}])
+
+    def add(self, rows: list[dict[str, float]]) -> None:
+        """One event for each row."""
+        self._append(
+            {"step": int(row["steps"]), "summary": {"value": [{"tag": k, "simple_value": v} for k, v in row.items()]}}
+            for row in rows
+        )
+
+    def _append(self, events: Iterable[dict[str, Any]]) -> None:
+        """Each event as a record: its length and itself, each with a checksum."""
+        from tensorboardX.proto.event_pb2 import Event
+        from tensorboardX.record_writer import masked_crc32c
+
+        with open(self.path, "ab") as file:
+            for event in events:
+                data = Event(wall_time=time.time(), **event).SerializeToString()
+                size = struct.pack("<Q", len(data))
+                for part in (size, data):
+                    file.write(part + struct.pack("<I", masked_crc32c(part)))
+
+
+def read_log(path: pathlib.Path) -> list[dict[str, float]]:
+    """The rows of a metrics.csv; none if it is not there yet."""
+    if not path.exists():
+        return []
+    with open(path, newline="") as file:
+        rows = [{name: float(value) for name, value in row.items() if value} for row in csv.DictReader(file)]
+    return [row | {name: int(row[name]) for name in ("update", "steps")} for row in rows]
+
+
+def write_json(path: pathlib.Path, content: Any) -> None:
+    path.write_text(json.dumps(content, indent=1) + "\n")

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import agents
 from agents.networks import PolicyValue, masked, sample
 from jaxgames import Env
+from jaxgames.options import UserError
 
 SELF, PAST = "self", "past"
 
@@ -48,15 +49,15 @@ def parse(texts: tuple[str, ...]) -> Mixture:
         except ValueError:
             shares.append(-1.0)
         if not kind or not 0 < shares[-1] < float("inf"):
-            raise ValueError(f"opponents: write each as kind=share with a share above 0 (self=1), got {text!r}")
+            raise UserError(f"opponents: write each as kind=share with a share above 0 (self=1), got {text!r}")
         kinds.append(kind)
     if not kinds or len(set(kinds)) < len(kinds):
-        raise ValueError(f"opponents: name at least one kind and each only once, got {texts!r}")
+        raise UserError(f"opponents: name at least one kind and each only once, got {texts!r}")
     return Mixture(tuple(kinds), tuple(share / sum(shares) for share in shares))
 
 
 def check(mixture: Mixture, env: Env) -> None:
-    """A ValueError that names the first kind of opponent that this game does not have."""
+    """A UserError that names the first kind of opponent that this game does not have."""
     for kind in mixture.kinds:
         if kind not in (SELF, PAST):
             agents.make(kind, env)

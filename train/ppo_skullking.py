@@ -13,17 +13,17 @@ import sys
 
 import jax.numpy as jnp
 import numpy as np
-import tyro
 
 import jaxgames
 from agents.networks import make_network
+from jaxgames.options import UserError
 from jaxgames.skullking.cards import ABILITY_ROSIE
 from jaxgames.skullking.env import ABILITIES
 from jaxgames.skullking.rewards import SCHEMES
 from train import opponents, runs
 from train.auxiliary_skullking import Auxiliary
 from train.ppo import Task
-from train.settings import RunConfig, resumed_config
+from train.settings import RunConfig
 
 # SK-60: the order in which abilities join, and the usual thresholds in environment steps.
 STAGES = ("harry", "roatan", "rosie", "bendt", "jade")
@@ -53,15 +53,15 @@ class Config(RunConfig):
     def __post_init__(self):
         super().__post_init__()
         if self.reward not in SCHEMES:
-            raise ValueError(f"config: reward must be one of {', '.join(SCHEMES)}, got {self.reward!r}")
+            raise UserError(f"config: reward must be one of {', '.join(SCHEMES)}, got {self.reward!r}")
         if self.precision not in ("float32", "bfloat16"):
-            raise ValueError(f"config: precision must be float32 or bfloat16, got {self.precision!r}")
+            raise UserError(f"config: precision must be float32 or bfloat16, got {self.precision!r}")
         if len(self.curriculum) not in (0, 5) or any(steps < 0 for steps in self.curriculum):
-            raise ValueError(f"config: curriculum must be five numbers of steps or nothing, got {self.curriculum!r}")
+            raise UserError(f"config: curriculum must be five numbers of steps or nothing, got {self.curriculum!r}")
         if not self.widths or min(self.widths) < 1:
-            raise ValueError(f"config: widths must be at least one number above 0, got {self.widths!r}")
+            raise UserError(f"config: widths must be at least one number above 0, got {self.widths!r}")
         if self.curriculum_opponents and not self.curriculum:
-            raise ValueError("config: curriculum_opponents need a curriculum that says until when they play")
+            raise UserError("config: curriculum_opponents need a curriculum that says until when they play")
         opponents.parse(self.opponents)
         opponents.parse(self.curriculum_opponents or self.opponents)
 
@@ -90,13 +90,7 @@ def ability_priority(state):
 
 
 def main() -> int:
-    try:
-        cfg = tyro.cli(Config, description=__doc__)
-        cfg = resumed_config(cfg) if cfg.resume else cfg
-        return runs.drive(cfg, make_task)
-    except ValueError as error:
-        print(error, file=sys.stderr)
-        return runs.BAD_INPUT
+    return runs.main(Config, make_task, __doc__)
 
 
 if __name__ == "__main__":

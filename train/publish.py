@@ -11,7 +11,7 @@ import sys
 import tyro
 
 from agents import checkpoints
-from agents.networks import WEIGHTS
+from jaxgames.options import UserError
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,8 +31,8 @@ def main() -> int:
         manifest = checkpoints.read_manifest(folder)
         items, _ = checkpoints.load(folder, ("params",), manifest["game"], manifest["version"])
         about = {name: value for name, value in manifest.items() if name not in ("format", "sha256")}
-        print(f"wrote {checkpoints.save(WEIGHTS / cfg.name, items, about)}")
-    except ValueError as error:
+        print(f"wrote {checkpoints.save(checkpoints.WEIGHTS / cfg.name, items, about)}")
+    except UserError as error:
         print(error, file=sys.stderr)
         return 2
     return 0

@@ -1,102 +1,165 @@
-"""A training from the command line: from settings to a report, and how it stops in between."""
+"""A training from the command line: from settings to a report, and how it stops in between.
+
+A run that ends early says how to go on: Ctrl-C and SIGTERM save a checkpoint, a disk that takes no more leaves what was
+saved, losses that are no numbers leave the last good checkpoint. Several processes halt together.
+"""
 
 import contextlib
 import dataclasses
+import enum
 import functools
 import math
 import operator
 import signal
 import sys
+import threading
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import tyro
 
 import agents
 from agents import checkpoints
 from agents.networks import load_network, network_agent
-from train import devices, opponents
+from jaxgames.options import UserError
+from train import devices, opponents, pins, ppo
 from train.evaluate import Figures, cell, make_match, over_seeds
 from train.folders import Run, new_name
 from train.ppo import Task, Training
-from train.settings import RunConfig
+from train.settings import RunConfig, resumed_config
 
-BAD_INPUT, INTERRUPTED, DIVERGED = 2, 130, 1
+STOPPED, BAD_INPUT, INTERRUPTED, TERMINATED = 1, 2, 128 + signal.SIGINT, 128 + signal.SIGTERM  # exit codes
 LARGEST_LOSS = 1e4
 EVALUATION, FINAL = 1, 2  # added to the seed: deals on the way and at the end
 
 
-def drive(cfg: RunConfig, make_task: Callable[[RunConfig], Task]) -> int:
-    """Train to the end, or to an interruption; returns the exit code. Bad input is a ValueError, nothing written."""
+class Halt(enum.IntEnum):
+    """Why a training does not go on; of several processes the largest number counts."""
+
+    NO = 0
+    INTERRUPTED = signal.SIGINT
+    TERMINATED = signal.SIGTERM
+    DIVERGED = 100
+    DISK = 101
+
+    @property
+    def exit_code(self) -> int:
+        """For a signal 128 and its number, as a shell has it."""
+        if self is Halt.NO:
+            return 0
+        return STOPPED if self in (Halt.DIVERGED, Halt.DISK) else 128 + self
+
+
+class Job(NamedTuple):
+    """A training with everything it needs, checked; nothing is written yet."""
+
+    cfg: RunConfig
+    task: Task
+    mesh: Any
+    runs: list[Run]
+    pins: pins.Pins
+    rivals: list[agents.Agent]
+    packed: dict[str, np.ndarray] | None  # of the checkpoint to go on from
+    start: Any  # parameters of another network to start from, or None
+
+
+def main(config: type[RunConfig], make_task: Callable[[Any], Task], description: str | None) -> int:
+    """A training script: settings from the command line, then the run; returns the exit code."""
+    try:
+        cfg = tyro.cli(config, description=description)
+        return drive(resumed_config(cfg) if cfg.resume else cfg, make_task)
+    except UserError as error:
+        print(error, file=sys.stderr)
+        return BAD_INPUT
+
+
+def drive(cfg: RunConfig, make_task: Callable[[Any], Task]) -> int:
+    """Train to the end, or until it halts; returns the exit code. Bad input is a UserError, and nothing is written."""
     from rich.console import Console
 
     if cfg.coordinator:
         jax.distributed.initialize(cfg.coordinator, cfg.processes, cfg.process)
+    is_first = jax.process_index() == 0  # it alone writes, evaluates and speaks
+    console = Console(quiet=not is_first)
+    with requests() as asked:
+        job = prepare_together(cfg, make_task, console.print)
+        cfg, task, runs = job.cfg, job.task, job.runs
+        training = restored_or_new(job)
+        if is_first:
+            open_folders(job)
+        where = " ".join(str(run.folder) for run in runs)
+        console.print(f"{task.env.id}: {cfg.updates} updates of {cfg.envs} games x {cfg.steps} decisions, in {where}")
+        with console.status("compiling the training step"):
+            began = time.perf_counter()
+            call = compile_call(cfg, task, job.mesh, training)
+        console.print(f"compiled in {time.perf_counter() - began:.0f} s")
+        player = functools.partial(network_agent, task.env, task.network)
+        match = make_match(task.env, player, job.rivals, cfg.evaluation_deals)
+        with progress_bar(console, disable=not is_first) as bar:
+            training, halt, sentence = train(job, training, call, match, asked, bar)
+        if is_first and not halt:
+            asked.at_once = True  # everything is saved
+            halt, sentence = conclude(job, training, match, asked, console)
+        if halt:
+            resume = " or ".join(f"--resume {run.folder}" for run in runs)
+            console.print(sentence if halt is Halt.DIVERGED else f"{sentence} Continue with {resume}")
+        return halt.exit_code
+
+
+def prepare_together(cfg: RunConfig, make_task: Callable[[Any], Task], say: Callable[[str], None]) -> Job:
+    """`prepare` in every process; if one of them refuses, all do."""
+    refusal = None
+    try:
+        job = prepare(cfg, make_task, say)
+    except UserError as error:
+        refusal = error
+    if devices.agree(refusal is not None):
+        raise refusal or UserError("run: another process of this run refused to start; it says why")
+    update = job.runs[0].restored
+    if devices.agree(update != devices.agree(update)):
+        raise UserError(f"resume: the processes see different checkpoints in {cfg.resume}: all must share that folder")
+    return job
+
+
+def prepare(cfg: RunConfig, make_task: Callable[[Any], Task], say: Callable[[str], None]) -> Job:
+    """Everything that can be wrong is found here."""
     mesh = devices.make_mesh(cfg.shards, jax.devices()[: 1 if cfg.seeds > 1 else None])
     cfg = dataclasses.replace(cfg, shards=cfg.shards or mesh.devices.size)
     devices.one_shard(cfg, cfg.shards)
     task = make_task(cfg)
-    is_first = jax.process_index() == 0  # it alone writes, evaluates and speaks
-    console = Console(quiet=not is_first)
+    env = task.env
+    opponents.check(task.mixture, env)
     runs = make_runs(cfg, task)
-    rivals = [agents.make(spec, task.env) for spec in cfg.rivals]
-    opponents.check(task.mixture, task.env)
-    training = restored_or_new(cfg, task, runs, mesh)
-    if is_first and not cfg.resume:
-        for run in runs:
-            run.create()
-    where = " ".join(str(run.folder) for run in runs)
-    console.print(f"{task.env.id}: {cfg.updates} updates of {cfg.envs} games x {cfg.steps} decisions, in {where}")
-    with console.status("compiling the training step"):
-        began = time.perf_counter()
-        call = compile_call(cfg, task, mesh, training)
-    console.print(f"compiled in {time.perf_counter() - began:.0f} s")
-    match = make_match(task.env, functools.partial(network_agent, task.env, task.network), rivals, cfg.evaluation_deals)
-    with interruption() as stop, progress_bar(console, disable=not is_first) as bar:
-        done = int(training.learner.updates.max())
-        size = cfg.seeds * cfg.envs * cfg.steps
-        line = bar.add_task("", total=cfg.updates * size, completed=done * size, last="")
-        while done < cfg.updates and not stop:
-            began = time.perf_counter()
-            with jax.transfer_guard("disallow"):
-                training, measured = call(training)
-            logs = [as_rows(one, done, cfg) for one in apart(jax.device_get(measured), runs)]
-            done += cfg.report_every
-            trouble = find_trouble([row for rows in logs for row in rows])
-            if trouble:
-                bar.stop()
-                console.print(
-                    f"Stopped: {trouble} The last good checkpoint, if there is one, is below {where}. "
-                    "A smaller learning_rate or max_gradient usually helps."
-                )
-                return DIVERGED
-            for rows in logs:
-                rows[-1]["seconds"] = time.perf_counter() - began
-            if is_first and (done % cfg.evaluate_every == 0 or done == cfg.updates):
-                found = evaluate(runs, training, match, 0, EVALUATION, cfg.evaluation_deals)
-                for rows, one in zip(logs, found, strict=True):
-                    rows[-1] |= flatten(one)
-                bar.update(line, last=f"wins {over_seeds(found)['wins_percent'][0]:.0f}% vs {cfg.rivals[0]}")
-            if is_first:
-                for run, rows in zip(runs, logs, strict=True):
-                    run.log(rows)
-            bar.update(line, completed=done * size)
-            if done % cfg.checkpoint_every == 0:
-                save(runs, training, mesh)
-    save(runs, training, mesh)
-    if is_first:
-        for run in runs:
-            run.tensorboard.close()
-    if stop:
-        commands = ", ".join(f"--resume {run.folder}" for run in runs)
-        console.print(f"Interrupted after {done} updates. Continue with {commands}")
-        return INTERRUPTED
-    if is_first:
-        conclude(cfg, runs, training, match, console)
-    return 0
+    own = (opponents.SELF, opponents.PAST)
+    others = [kind for kind in task.mixture.kinds if kind not in own]
+    networks = pins.networks_of([*cfg.rivals, *others], env) + [cfg.start_from] * bool(cfg.start_from)
+    held = runs[0].pins() if cfg.resume else pins.pin(networks)
+    pins.check(held)
+    kinds = tuple(kind if kind in own else pins.pinned(kind, env, held) for kind in task.mixture.kinds)
+    task = dataclasses.replace(task, mixture=task.mixture._replace(kinds=kinds))
+    return Job(
+        cfg=cfg,
+        task=task,
+        mesh=mesh,
+        runs=runs,
+        pins=held,
+        rivals=[agents.make(pins.pinned(spec, env, held), env) for spec in cfg.rivals],
+        packed=runs[0].restore(say) if cfg.resume else None,
+        start=load_start(cfg, task, pins.held_to(cfg.start_from, held)) if cfg.start_from else None,
+    )
+
+
+def load_start(cfg: RunConfig, task: Task, network: str) -> Any:
+    """The parameters of another network, if this run can go on from them."""
+    params = load_network(network, task.env)[1]
+    like = jax.eval_shape(lambda key: ppo.new_learner(cfg, task, key).params, jax.random.key(0))
+    if jax.tree.map(np.shape, params) != jax.tree.map(np.shape, like):
+        raise UserError(f"config: start_from = {cfg.start_from} is a network with other widths or heads than this run")
+    return params
 
 
 def make_runs(cfg: RunConfig, task: Task) -> list[Run]:
@@ -107,23 +170,28 @@ def make_runs(cfg: RunConfig, task: Task) -> list[Run]:
     return [Run(dataclasses.replace(cfg, seeds=1, seed=seed, run=f"{folder}/seed{seed}"), task) for seed in seeds]
 
 
-def restored_or_new(cfg: RunConfig, task: Task, runs: list[Run], mesh: Any) -> Training:
+def restored_or_new(job: Job) -> Training:
     """The training where the run stopped, or at its beginning, spread over the mesh; of several runs, [seed, ...]."""
-    place = devices.placement(mesh)
-    start = functools.partial(devices.start, cfg, task, cfg.shards)
-    like = jax.eval_shape(start, jax.random.key(0))
-    if cfg.resume:
-        return jax.jit(lambda packed: checkpoints.unpack(packed, like), out_shardings=place)(runs[0].restore())
-    params = load_network(cfg.start_from, task.env)[1] if cfg.start_from else None
-    if params and jax.tree.map(np.shape, params) != jax.tree.map(np.shape, like.learner.params):
-        raise ValueError(f"config: start_from = {cfg.start_from} is a network with other widths or heads than this run")
+    cfg, place = job.cfg, devices.placement(job.mesh)
+    start = functools.partial(devices.start, cfg, job.task, cfg.shards)
+    if job.packed is not None:
+        like = jax.eval_shape(start, jax.random.key(0))
+        return jax.jit(lambda packed: checkpoints.unpack(packed, like), out_shardings=place)(job.packed)
     start = jax.jit(start, out_shardings=place)
-    each = [start(jax.random.key(run.cfg.seed)) for run in runs]
-    if params:
-        pool = opponents.make_pool(params, cfg.pool)
-        given = jax.device_put((params, pool), place.learner)
+    each = [start(jax.random.key(run.cfg.seed)) for run in job.runs]
+    if job.start is not None:
+        given = jax.device_put((job.start, opponents.make_pool(job.start, cfg.pool)), place.learner)
         each = [one._replace(learner=one.learner._replace(params=given[0], pool=given[1])) for one in each]
-    return each[0] if len(runs) == 1 else jax.tree.map(lambda *leaves: jnp.stack(leaves), *each)
+    return each[0] if len(each) == 1 else jax.tree.map(lambda *leaves: jnp.stack(leaves), *each)
+
+
+def open_folders(job: Job) -> None:
+    """A folder for a new run, the log of one that goes on."""
+    for run in job.runs:
+        if job.cfg.resume:
+            run.continue_log()
+        else:
+            run.create(job.pins)
 
 
 def compile_call(cfg: RunConfig, task: Task, mesh: Any, training: Training) -> Callable:
@@ -133,6 +201,57 @@ def compile_call(cfg: RunConfig, task: Task, mesh: Any, training: Training) -> C
         return devices.advance(cfg, task, cfg.shards, mesh, training, cfg.report_every)
 
     return jax.jit(advance if cfg.seeds == 1 else jax.vmap(advance), donate_argnums=0).lower(training).compile()
+
+
+def train(
+    job: Job, training: Training, call: Callable, match: Callable, asked: "Asked", bar: Any
+) -> tuple[Training, Halt, str]:
+    """All updates, or as many as it takes until something halts it; then a sentence says what."""
+    cfg, runs = job.cfg, job.runs
+    is_first = jax.process_index() == 0
+    done, size = int(training.learner.updates.max()), cfg.seeds * cfg.envs * cfg.steps
+    line = bar.add_task("", total=cfg.updates * size, completed=done * size, last="")
+    halt, sentence = Halt.NO, ""
+    while not (halt := Halt(devices.agree(halt or asked.signal))) and done < cfg.updates:
+        began = time.perf_counter()
+        with jax.transfer_guard("disallow"):
+            training, measured = call(training)
+        logs = [as_rows(one, done, cfg) for one in apart(jax.device_get(measured), runs)]
+        done += cfg.report_every
+        if trouble := find_trouble([row for rows in logs for row in rows]):
+            advice = "A smaller learning_rate or max_gradient usually helps."
+            return training, Halt.DIVERGED, f"Stopped: {trouble} The checkpoints before that are good. {advice}"
+        for rows in logs:
+            rows[-1]["seconds"] = time.perf_counter() - began
+        if is_first and (done % cfg.evaluate_every == 0 or done == cfg.updates):
+            found = evaluate(runs, training, match, 0, EVALUATION, cfg.evaluation_deals)
+            for rows, one in zip(logs, found, strict=True):
+                rows[-1] |= flatten(one)
+            bar.update(line, last=f"wins {over_seeds(found)['wins_percent'][0]:.0f}% vs {cfg.rivals[0]}")
+        bar.update(line, completed=done * size)
+        is_due = done % cfg.checkpoint_every == 0 or done == cfg.updates
+        halt, sentence = write(job, logs, training if is_due else None)
+    if halt in (Halt.INTERRUPTED, Halt.TERMINATED):
+        sentence = f"Stopped by {signal.Signals(halt).name} after {done} updates."
+        failed, trouble = write(job, [[] for _ in runs], training)
+        halt, sentence = Halt(devices.agree(failed or halt)), trouble or sentence
+    return training, halt, sentence
+
+
+def write(job: Job, logs: list[list[dict[str, float]]], training: Training | None) -> tuple[Halt, str]:
+    """Log, and with a training also checkpoints, of every run; a disk that does not take them is a reason to halt."""
+    whole = devices.gather(training, job.mesh) if training is not None else None  # by all processes
+    if jax.process_index() > 0:
+        return Halt.NO, ""
+    try:
+        for run, rows in zip(job.runs, logs, strict=True):
+            run.log(rows)
+        if whole is not None:
+            for run, one in zip(job.runs, apart(whole, job.runs), strict=True):
+                run.checkpoint(one)
+    except OSError as error:
+        return Halt.DISK, f"Stopped: {error}. What was saved before is whole. Make room on the disk."
+    return Halt.NO, ""
 
 
 def apart(tree: Any, runs: list[Run]) -> list[Any]:
@@ -147,21 +266,23 @@ def evaluate(runs: list[Run], training: Training, match: Callable, rival: int, p
     return [match(player, rival, key, deals) for player, key in zip(players, keys, strict=True)]
 
 
-def conclude(cfg: RunConfig, runs: list[Run], training: Training, match: Callable, console: Any) -> None:
+def conclude(job: Job, training: Training, match: Callable, asked: "Asked", console: Any) -> tuple[Halt, str]:
     """The final evaluation against every rival: on the terminal, and with the curve in every run's folder."""
-    with console.status("playing the final evaluation"):
-        found = [evaluate(runs, training, match, i, FINAL, cfg.final_deals) for i in range(len(cfg.rivals))]
-    whose = f"; mean of {len(runs)} seeds" if len(runs) > 1 else ""
-    show(console, {spec: over_seeds(each) for spec, each in zip(cfg.rivals, found, strict=True)}, whose)
-    for run, *lines in zip(runs, *found, strict=True):
-        report = run.report(dict(zip(cfg.rivals, lines, strict=True)))
-        console.print(f"Curve {run.folder}/curve.png, checkpoint {run.newest()}, report {report}")
-
-
-def save(runs: list[Run], training: Training, mesh: Any) -> None:
-    """A checkpoint of every run."""
-    for run, one in zip(runs, apart(training, runs), strict=True):
-        run.checkpoint(one, mesh)
+    cfg, runs = job.cfg, job.runs
+    try:
+        with console.status("playing the final evaluation"):
+            found = [evaluate(runs, training, match, i, FINAL, cfg.final_deals) for i in range(len(cfg.rivals))]
+        whose = f"; mean of {len(runs)} seeds" if len(runs) > 1 else ""
+        show(console, {spec: over_seeds(each) for spec, each in zip(cfg.rivals, found, strict=True)}, whose)
+        for run, *lines in zip(runs, *found, strict=True):
+            report = run.report(dict(zip(cfg.rivals, lines, strict=True)))
+            newest = checkpoints.latest(run.folder)
+            console.print(f"Curve {run.folder}/curve.png, checkpoint {newest}, report {report}")
+    except KeyboardInterrupt:
+        return Halt(asked.signal), "The training is complete and saved; its final evaluation was stopped."
+    except OSError as error:
+        return Halt.DISK, f"The training is complete and saved, but not its report: {error}. Make room on the disk."
+    return Halt.NO, ""
 
 
 def as_rows(measured: dict[str, np.ndarray], done: int, cfg: RunConfig) -> list[dict[str, float]]:
@@ -192,25 +313,31 @@ def flatten(found: Figures) -> dict[str, float]:
     return {name: value for name, value in columns.items() if math.isfinite(value)}
 
 
-@contextlib.contextmanager
-def interruption():
-    """A list that Ctrl-C fills: the loop ends after the running update. A second Ctrl-C stops at once."""
-    asked: list[int] = []
+class Asked:
+    """What Ctrl-C and SIGTERM leave behind. The loop looks at it after every call; a second Ctrl-C does not wait."""
 
-    def ask(number, frame):
-        asked.append(number)
-        signal.signal(signal.SIGINT, before)
+    signal = 0
+    at_once = False  # nothing is lost by stopping anywhere
+
+    def __call__(self, number: int, frame: Any) -> None:
+        is_second = bool(self.signal) and number == signal.SIGINT
+        self.signal = number
+        if self.at_once or is_second:
+            raise KeyboardInterrupt
         print("\nstopping after this update", file=sys.stderr)
 
-    try:
-        before = signal.signal(signal.SIGINT, ask)
-    except ValueError:  # not in the main thread (a notebook's or a test's worker): nobody can press Ctrl-C there
-        yield asked
-        return
+
+@contextlib.contextmanager
+def requests() -> Iterator[Asked]:
+    """Signals as requests, for as long as this lasts."""
+    asked, before = Asked(), {}
+    if threading.current_thread() is threading.main_thread():  # elsewhere (a notebook's worker) no signal arrives
+        before = {number: signal.signal(number, asked) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield asked
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def progress_bar(console: Any, disable: bool):

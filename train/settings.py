@@ -6,6 +6,8 @@ import math
 import pathlib
 from typing import Any
 
+from jaxgames.options import UserError
+
 # Where a run is and how many there are, not what it computes: left out of its configuration.
 PLACE = ("run", "resume", "seeds", "coordinator", "processes", "process")
 
@@ -60,27 +62,27 @@ class PPO:
     def __post_init__(self):
         for name in ("total_steps", "envs", "steps", "epochs", "minibatches", "pool", "remember_every"):
             if getattr(self, name) < 1:
-                raise ValueError(f"config: {name} must be at least 1, got {getattr(self, name)!r}")
+                raise UserError(f"config: {name} must be at least 1, got {getattr(self, name)!r}")
         for name in ("learning_rate", "final_learning_rate", "max_gradient", "clip"):
             if not 0 < getattr(self, name) < math.inf:
-                raise ValueError(f"config: {name} must be above 0, got {getattr(self, name)!r}")
+                raise UserError(f"config: {name} must be above 0, got {getattr(self, name)!r}")
         for name in ("gamma", "lam"):
             if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"config: {name} must be in 0..1, got {getattr(self, name)!r}")
+                raise UserError(f"config: {name} must be in 0..1, got {getattr(self, name)!r}")
         if self.envs * self.steps % self.minibatches:
-            raise ValueError(
+            raise UserError(
                 f"config: envs * steps = {self.envs * self.steps} decisions must divide by minibatches = "
                 f"{self.minibatches}"
             )
         if self.envs % self.pool:
-            raise ValueError(f"config: envs = {self.envs} must divide by pool = {self.pool}, which share the games")
+            raise UserError(f"config: envs = {self.envs} must divide by pool = {self.pool}, which share the games")
         for name in ("auxiliary_weight", "replay", "replay_steps", "value_weight", "entropy_weight"):
             if getattr(self, name) < 0:
-                raise ValueError(f"config: {name} must not be below 0, got {getattr(self, name)!r}")
+                raise UserError(f"config: {name} must not be below 0, got {getattr(self, name)!r}")
         if 0 < self.replay < self.rows:
-            raise ValueError(f"config: replay must be 0 or at least one minibatch ({self.rows}), got {self.replay}")
+            raise UserError(f"config: replay must be 0 or at least one minibatch ({self.rows}), got {self.replay}")
         if self.importance and not (self.prioritised or self.replay):
-            raise ValueError("config: importance weighs rows drawn by priority; set prioritised or replay as well")
+            raise UserError("config: importance weighs rows drawn by priority; set prioritised or replay as well")
 
     @property
     def rows(self) -> int:
@@ -103,7 +105,7 @@ class RunConfig(PPO):
     run: str = ""
     """folder to write, which must not exist; without it one is named after game and time"""
     resume: str = ""
-    """continue this run folder from its newest checkpoint, with its own settings"""
+    """continue this run folder from its newest whole checkpoint, with its own settings"""
     start_from: str = ""
     """begin with the parameters of this run, checkpoint or named agent instead of new ones"""
     report_every: int = 1
@@ -133,22 +135,22 @@ class RunConfig(PPO):
         super().__post_init__()
         for name in ("seeds", "report_every", "checkpoint_every", "keep", "evaluate_every"):
             if getattr(self, name) < 1:
-                raise ValueError(f"config: {name} must be at least 1, got {getattr(self, name)!r}")
+                raise UserError(f"config: {name} must be at least 1, got {getattr(self, name)!r}")
         for name in ("evaluation_deals", "final_deals"):
             if getattr(self, name) < 2:
-                raise ValueError(f"config: {name} must be at least 2 for a standard error, got {getattr(self, name)!r}")
+                raise UserError(f"config: {name} must be at least 2 for a standard error, got {getattr(self, name)!r}")
         for name in ("checkpoint_every", "evaluate_every"):
             if getattr(self, name) % self.report_every:
-                raise ValueError(f"config: {name} must divide by report_every = {self.report_every}")
+                raise UserError(f"config: {name} must divide by report_every = {self.report_every}")
         if self.shards < 0 or not 0 <= self.process < self.processes:
-            raise ValueError("config: shards must not be below 0, and process must be one of 0..processes-1")
+            raise UserError("config: shards must not be below 0, and process must be one of 0..processes-1")
         if self.seeds > 1 and (self.resume or self.shards > 1 or self.processes > 1):
-            raise ValueError(
+            raise UserError(
                 f"config: seeds = {self.seeds} trainings share one device (shards and processes must be 1), and each "
                 "is resumed by itself"
             )
         if not self.rivals:
-            raise ValueError("config: rivals must name at least one agent to be measured against")
+            raise UserError("config: rivals must name at least one agent to be measured against")
 
     @property
     def updates(self) -> int:
@@ -166,14 +168,18 @@ def resumed_config(cfg: RunConfig) -> RunConfig:
     """The settings of the run to be continued. Others on the command line are refused: a run has one set."""
     here = {name: getattr(cfg, name) for name in PLACE if name != "run"}
     if cfg != type(cfg)(**here):
-        raise ValueError("resume: a run is continued with its own settings; give --resume alone")
+        raise UserError("resume: a run is continued with its own settings; give --resume alone")
     path = pathlib.Path(cfg.resume) / "config.json"
+    refused = f"resume: {path} is not the configuration of a run of this script"
     try:
         stored = json.loads(path.read_text())
-        known = {field.name for field in dataclasses.fields(cfg)}
-        if not isinstance(stored, dict) or set(stored) - known:
-            raise ValueError("it has other settings than this script")
-        settings = {name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()}
+    except (OSError, ValueError) as error:
+        raise UserError(f"{refused} ({error})") from error
+    known = {field.name for field in dataclasses.fields(cfg)}
+    if not isinstance(stored, dict) or set(stored) - known:
+        raise UserError(f"{refused}: it has other settings")
+    settings = {name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()}
+    try:
         return type(cfg)(**settings, **here)
-    except (OSError, ValueError, TypeError) as error:
-        raise ValueError(f"resume: {path} is not the configuration of a run of this script ({error})") from error
+    except UserError as error:
+        raise UserError(f"{refused} ({error})") from error
