@@ -103,9 +103,8 @@ def read_manifest(folder: pathlib.Path) -> dict[str, Any]:
 
 
 def _from_format_1(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Format 1 knew one kind of network, which read the default observation of Skull King."""
-    network = {"kind": "mlp", "fields": manifest.get("network")}
-    return manifest | {"format": FORMAT, "network": network, "observation": "ability"}
+    """Format 1 knew one kind of network, which it did not name, and one observation, Skull King's default."""
+    return manifest | {"format": FORMAT, "observation": "ability"}
 
 
 def find(network: str) -> pathlib.Path:

@@ -138,7 +138,8 @@ def load_network(path: str, env: Env) -> tuple[PolicyValue, Any]:
     """(network, params) of a run or checkpoint folder, or of an agent that comes with this repository under that name;
     refused unless it is of this game and fits it."""
     items, manifest = checkpoints.load(checkpoints.find(path), ("params",), env.id, env.version)
-    network = make_network(env, **manifest["network"]["fields"])
+    about = manifest["network"]
+    network = make_network(env, **about.get("fields", about))  # format 1 had the fields alone
     params = items["params"]
     reads = params["params"]["layers_0"]["kernel"].shape[0]
     if reads != observation_size(env):
