@@ -1,0 +1,6 @@
+"""Agents that look ahead, in worlds that their player cannot tell from the true one."""
+
+from agents.search.pimc import pimc
+from agents.search.rollouts import rollouts
+
+__all__ = ["pimc", "rollouts"]

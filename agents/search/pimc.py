@@ -1,0 +1,65 @@
+"""Perfect-information Monte Carlo: search in sampled worlds, then a vote (SC-58)."""
+
+from typing import Any
+
+import chex
+import jax
+import jax.numpy as jnp
+
+from agents.search import playout, tree
+from agents.search.tree import Search
+from jaxgames import Env
+from jaxgames.options import check_choice
+
+# After a move of these games chance speaks: a simulation that knew what it will say would play with tomorrow's cards.
+CHANCE_AFTER_A_MOVE = ("skyjo", "saboteur")
+
+
+def pimc(
+    env: Env,
+    worlds: int = 10,
+    simulations: int = 40,
+    exploration: float = 1.0,
+    scale: float = 1.0,
+    consistency: str = "legal",
+    playouts: str = "random",
+):
+    """PIMC(worlds, simulations): the action with the most visits at the roots of all trees, the lowest id of equals.
+
+    `playouts` is `random` or the spec of any agent. `consistency="none"` (Schafkopf) is the published agent, which
+    deals unseen cards by their number alone.
+    """
+    check_choice(env.id, "consistency", consistency, ("legal", "none") if env.id == "schafkopf" else ("legal",))
+    how = {} if consistency == "legal" else {"consistency": consistency}
+    search = Search(int(simulations), float(exploration), float(scale), decider(env, playouts), playout.points(env))
+    redraws = env.id in CHANCE_AFTER_A_MOVE
+
+    def visits(key: chex.PRNGKey, state: Any, player: chex.Array) -> chex.Array:
+        """int32[action], summed over the worlds."""
+
+        def one(key):
+            world_key, grow_key = jax.random.split(key)
+            world = env.determinize(world_key, state, player, **how)
+
+            def begin(number, key):
+                return env.determinize(key, state, player) if redraws else world
+
+            return tree.root_visits(tree.grow(env, search, begin, grow_key))
+
+        return jax.vmap(one)(jax.random.split(key, int(worlds))).sum(0)
+
+    def act(key: chex.PRNGKey, state: Any, player: chex.Array) -> chex.Array:
+        legal = env.legal_action_mask(state)
+        return jnp.argmax(jnp.where(legal, visits(key, state, player), -1)).astype(jnp.int32)
+
+    return act
+
+
+def decider(env: Env, spec: str):
+    """`choose(state, key)` of the agent that plays worlds to their end."""
+    if spec == "random":
+        return playout.random_choice(env)
+    import agents
+
+    agent = agents.make(spec, env)
+    return lambda state, key: agent(key, state, state.current_player)
