@@ -39,32 +39,41 @@ def members(sets: chex.Array, n: int) -> chex.Array:
 
 
 def choose(mask: chex.Array, word: chex.Array) -> chex.Array:
-    """A uniformly chosen True position of `mask`, int32[], from one random uint32 word.
+    """A uniformly chosen True position of `mask`, int32[], from one random uint32 word. An all-False mask gives 0."""
+    return choose_member(_pack(jnp.pad(mask, (0, -mask.shape[-1] % 32)).reshape(-1, 32)), word)
 
-    The mask becomes bits, and the k-th set bit is found by halving: a cumulative sum and an argmax over the whole mask
-    take twenty times as long on a CPU. An all-False mask gives 0.
+
+def choose_member(sets: chex.Array, word: chex.Array) -> chex.Array:
+    """A uniformly chosen member of the set of bits uint32[word], int32[], from one random uint32 word.
+
+    The k-th set bit is found by halving: a cumulative sum and an argmax over a mask take twenty times as long on a CPU.
+    The empty set gives 0.
     """
-    sets = _pack(jnp.pad(mask, (0, -mask.shape[-1] % 32)).reshape(-1, 32))  # uint32[set], 32 actions each
     counts = _count(sets)
-    total = counts.sum(dtype=jnp.int32)
+    total = counts.sum()
     uniform = (word >> 8).astype(jnp.float32) * jnp.float32(2**-24)
     k = jnp.floor(uniform * total.astype(jnp.float32)).astype(jnp.int32)
-    # The product may round up to the count itself: the last legal action is then meant.
+    # The product may round up to the count itself: the last member is then meant.
     k = jnp.clip(k, 0, jnp.maximum(total - 1, 0))
 
     ends = jnp.cumsum(counts)
     lies_beyond = ends <= k
-    num_beyond = lies_beyond.sum(dtype=jnp.int32)
-    bits = jnp.where(jnp.arange(len(sets)) == num_beyond, sets, 0).sum(dtype=jnp.uint32)
-    left = k - jnp.where(lies_beyond, counts, 0).sum(dtype=jnp.int32)
-    place = 32 * jnp.minimum(num_beyond, len(sets) - 1)
+    bits = jnp.where(jnp.arange(len(sets)) == lies_beyond.sum(), sets, 0).sum(dtype=jnp.uint32)
+    left = k - jnp.where(lies_beyond, counts, 0).sum()
+    place = 32 * jnp.minimum(lies_beyond.sum(), len(sets) - 1)
     for half in (16, 8, 4, 2, 1):
         low = _count(bits & jnp.uint32((1 << half) - 1))
         lies_above = left >= low
         bits = jnp.where(lies_above, bits >> half, bits)
         place = jnp.where(lies_above, place + half, place)
         left = jnp.where(lies_above, left - low, left)
-    return jnp.where(total > 0, place, 0)
+    return jnp.where(total > 0, place, 0).astype(jnp.int32)
+
+
+def is_member(sets: chex.Array, i: chex.Array) -> chex.Array:
+    """bool[], is `i` in the set of bits uint32[word]? Never, where it is beyond them or below 0."""
+    words = jnp.arange(sets.shape[-1], dtype=jnp.int32)
+    return ((sets >> (i & 31).astype(jnp.uint32) & 1 == 1) & (words == i >> 5)).any()
 
 
 def _pack(mask: chex.Array) -> chex.Array:

@@ -7,9 +7,9 @@ import chex
 import jax
 import jax.numpy as jnp
 
-from jaxgames import Env, pick
+from jaxgames import Env
 
-Payoff = Callable[[Any, Any, chex.Array], chex.Array]  # (root, end, sum of rewards) -> float32[seat]
+Payoff = Callable[[Any, Any], chex.Array]  # (root, end) -> float32[seat]
 
 # What counts as one stretch of play. Beyond it lie deals that nobody can know, and that decide nothing now.
 STRETCH: dict[str, Callable[[Any], chex.Array]] = {
@@ -27,51 +27,36 @@ def is_over(env: Env, root: Any, state: Any) -> chex.Array:
 
 
 def points(env: Env) -> Payoff:
-    """What a stretch of play is worth: the game's own points gained in it, less the others' mean; Schafkopf pays."""
+    """What a stretch of play is worth: the game's own points gained in it, less the others' mean. Schafkopf pays."""
     if env.id == "schafkopf":
-        return lambda root, end, rewards: rewards
+        return lambda root, end: env.rooms.rewards.payment(env, end, jnp.int32(0), end)
     sign = -1.0 if env.id == "skyjo" else 1.0
 
-    def gained(root, end, rewards):
+    def gained(root, end):
         own = sign * (env.scores(end).astype(jnp.float32) - env.scores(root).astype(jnp.float32))
         return own - (own.sum() - own) / max(1, env.num_players - 1)
 
     return gained
 
 
-def trusted_step(env: Env, state: Any, action: chex.Array) -> Any:
-    """`env.step` for an action that is known to be legal: without asking again."""
-    return env._play(state, action).replace(step_count=state.step_count + 1)
+def step(env: Env, state: Any, action: chex.Array) -> Any:
+    """`env.step` for an action that is known to be legal, without asking again and without paying for it."""
+    return env.rooms.rules.play(env, state, action).replace(step_count=state.step_count + 1)
 
 
 def play_on(
-    env: Env,
-    choose: Callable[[Any, chex.PRNGKey], chex.Array],
-    root: Any,
-    state: Any,
-    rewards: chex.Array,
-    key: chex.PRNGKey,
-) -> tuple[Any, chex.Array]:
-    """(end, rewards): `choose(state, key)` decides for every seat until the stretch of `root` is over."""
+    env: Env, choose: Callable[[Any, chex.PRNGKey], chex.Array], root: Any, state: Any, key: chex.PRNGKey
+) -> Any:
+    """The state in which the stretch of `root` is over, `choose(state, key)` deciding for every seat until then."""
 
     def turn(carry):
-        state, rewards, key = carry
+        state, key = carry
         key, act_key = jax.random.split(key)
-        following = trusted_step(env, state, choose(state, act_key))
-        return following, rewards + following.rewards, key
+        return step(env, state, choose(state, act_key)), key
 
-    def goes_on(carry):
-        return ~is_over(env, root, carry[0])
-
-    state, rewards, _ = jax.lax.while_loop(goes_on, turn, (state, rewards, key))
-    return state, rewards
+    return jax.lax.while_loop(lambda carry: ~is_over(env, root, carry[0]), turn, (state, key))[0]
 
 
 def random_choice(env: Env) -> Callable[[Any, chex.PRNGKey], chex.Array]:
     """Uniform over the legal actions."""
     return lambda state, key: env.random_action(state, jax.random.bits(key, (), jnp.uint32))
-
-
-def keep_unless(when: chex.Array, new: Any, old: Any) -> Any:
-    """`old` where `when` holds."""
-    return pick(when, old, new)

@@ -39,9 +39,8 @@ def rollouts(
             world = env.determinize(world_key, state, player)
 
             def tried(action):
-                first = playout.trusted_step(env, world, action)
-                end, rewards = playout.play_on(env, decide, world, first, first.rewards, play_key)
-                return payoff(world, end, rewards)[player]
+                end = playout.play_on(env, decide, world, playout.step(env, world, action), play_key)
+                return payoff(world, end)[player]
 
             return jax.vmap(tried)(candidates)
 

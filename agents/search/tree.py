@@ -12,8 +12,8 @@ import chex
 import jax
 import jax.numpy as jnp
 
-from agents.search.playout import Payoff, is_over, play_on, trusted_step
-from jaxgames import Env, pick
+from agents.search.playout import Payoff, is_over, play_on, step
+from jaxgames import Env
 from jaxgames.cards import choose
 
 NO_NODE = -1
@@ -54,9 +54,8 @@ def grow(env: Env, search: Search, world: Callable[[chex.Array, chex.PRNGKey], A
         number, key = x
         world_key, expand_key, playout_key = jax.random.split(key, 3)
         root = world(number, world_key)
-        on_path, state, rewards, tree = descend(env, search, tree, root, number + 1, expand_key)
-        end, rewards = play_on(env, search.playout, root, state, rewards, playout_key)
-        payoff = search.payoff(root, end, rewards) / search.scale
+        on_path, state, tree = descend(env, search, tree, root, number + 1, expand_key)
+        payoff = search.payoff(root, play_on(env, search.playout, root, state, playout_key)) / search.scale
         # Added to every node by a mask: a scatter of a few numbers costs more on a CPU.
         total = tree.total + jnp.where(on_path[:, None], payoff, 0)
         return tree._replace(visits=tree.visits + on_path, total=total), None
@@ -69,7 +68,6 @@ class Walk(NamedTuple):
     """On the way down."""
 
     state: Any
-    rewards: chex.Array  # float32[seat], since the root
     node: chex.Array  # int32[]
     on_path: chex.Array  # bool[node]  the root and all nodes passed
     depth: chex.Array  # int32[]
@@ -79,8 +77,8 @@ class Walk(NamedTuple):
 
 def descend(
     env: Env, search: Search, tree: Tree, root: Any, fresh: chex.Array, key: chex.PRNGKey
-) -> tuple[chex.Array, Any, chex.Array, Tree]:
-    """(nodes passed, state below, rewards on the way, tree with node `fresh`): by UCB until something is untried."""
+) -> tuple[chex.Array, Any, Tree]:
+    """(nodes passed, state below, tree with node `fresh`): by UCB until something is untried."""
     nodes = tree.visits.shape[0]
 
     def turn(walk: Walk) -> Walk:
@@ -92,10 +90,8 @@ def descend(
         best = jnp.argmax(jnp.where(legal, upper_bounds(search, tree, walk), -jnp.inf))
         action = jnp.where(leaves, choose(untried, word), best).astype(jnp.int32)
         node = jnp.where(leaves, fresh, children[action]).astype(jnp.int32)
-        following = trusted_step(env, walk.state, action)
         return Walk(
-            state=following,
-            rewards=walk.rewards + following.rewards,
+            state=step(env, walk.state, action),
             node=jnp.where(leaves, walk.node, node),
             on_path=walk.on_path | (jnp.arange(nodes) == node),
             depth=walk.depth + 1,
@@ -105,7 +101,6 @@ def descend(
 
     start = Walk(
         state=root,
-        rewards=jnp.zeros(env.num_players, jnp.float32),
         node=jnp.int32(0),
         on_path=jnp.arange(nodes) == 0,
         depth=jnp.int32(0),
@@ -115,7 +110,7 @@ def descend(
     walk = jax.lax.while_loop(lambda walk: ~walk.leaves & ~is_over(env, root, walk.state), turn, start)
     row = jnp.where(walk.leaves, walk.node, nodes)
     child = tree.child.at[row, walk.action].set(fresh.astype(jnp.int16), mode="drop")
-    return walk.on_path, walk.state, walk.rewards, tree._replace(child=child)
+    return walk.on_path, walk.state, tree._replace(child=child)
 
 
 def upper_bounds(search: Search, tree: Tree, walk: Walk) -> chex.Array:
@@ -139,6 +134,3 @@ def root_values(tree: Tree, seat: chex.Array) -> chex.Array:
     children = tree.child[0]
     mine = jnp.arange(tree.total.shape[-1]) == seat
     return jnp.where(children == NO_NODE, 0.0, jnp.where(mine, tree.total[jnp.maximum(children, 0)], 0).sum(-1))
-
-
-__all__ = ["Search", "Tree", "grow", "pick", "root_values", "root_visits"]

@@ -4,7 +4,9 @@ import dataclasses
 from typing import ClassVar
 
 import chex
+import jax.numpy as jnp
 
+from jaxgames.cards import choose_member, is_member
 from jaxgames.env import Env, Rooms
 from jaxgames.options import check_bool, check_choice, check_int
 from jaxgames.schafkopf import determinize, observe, picture, render, rewards, rules, state
@@ -53,6 +55,12 @@ class SchafkopfEnv(Env[State]):
     @property
     def max_steps(self) -> int:
         return NUM_SEATS * (3 if self.contra else 1) + NUM_CARDS  # SC-34
+
+    def is_legal(self, state: State, action: chex.Numeric) -> chex.Array:
+        return is_member(rules.legal_set(self, state), jnp.asarray(action, jnp.int32))
+
+    def random_action(self, state: State, word: chex.Array) -> chex.Array:
+        return choose_member(rules.legal_set(self, state), word)
 
     def determinize(self, key: chex.PRNGKey, state: State, player: chex.Numeric, consistency: str = "legal") -> State:
         """Another deal that `player` cannot tell from this one, uniform over the legal ones (SC-52, SC-53).

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import chex
 import jax.numpy as jnp
 
+from jaxgames.cards import members
 from jaxgames.env import pick
 from jaxgames.schafkopf.cards import (
     ACES,
@@ -13,7 +14,9 @@ from jaxgames.schafkopf.cards import (
     DOUBLE,
     FIRST_CARD,
     NO_CARD,
+    NO_DOUBLE,
     NO_SEAT,
+    NUM_ACTIONS,
     NUM_BIDS,
     NUM_SEATS,
     NUM_TRICKS,
@@ -22,6 +25,7 @@ from jaxgames.schafkopf.cards import (
     PLAIN,
     RANK_POINTS,
     RANKS,
+    SAUSPIEL,
     SAUSPIEL_SUITS,
     SOLO,
     SUITS,
@@ -32,7 +36,6 @@ from jaxgames.schafkopf.cards import (
     of_contract,
     size,
     union,
-    unpack,
 )
 from jaxgames.schafkopf.state import (
     BIDDING,
@@ -56,23 +59,36 @@ if TYPE_CHECKING:
 
 
 def legal_actions(env: "SchafkopfEnv", state: State) -> chex.Array:
-    """bool[action] for the player to move. The stage picks one of three masks, and none of them is ever empty."""
+    """bool[action] for the player to move."""
+    return members(legal_set(env, state), NUM_ACTIONS)
+
+
+def legal_set(env: "SchafkopfEnv", state: State) -> chex.Array:
+    """uint32[2], the legal actions as bits. The stage picks one of three sets, and none of them is ever empty.
+
+    Cards are bits already: to spread them into a mask, draw from it and ask it takes most of the time of a step.
+    """
     mine = hand(state, state.current_player)
-    doubles = jnp.stack([may_double(state, mine), jnp.bool_(True)])
-    return jnp.concatenate(
-        [
-            legal_bids(mine) & (state.stage == BIDDING),
-            doubles & ((state.stage == CONTRA) | (state.stage == RETOUR)),
-            unpack(legal_cards(env, state, mine)) & (state.stage >= FIRST_TRICK),
-        ]
-    )
+    doubles = jnp.where(may_double(state, mine), jnp.uint32(1 << DOUBLE), 0) | jnp.uint32(1 << NO_DOUBLE)
+    said = jnp.where(state.stage == BIDDING, bid_set(mine), doubles)
+    cards = legal_cards(env, state, mine)
+    plays = state.stage >= FIRST_TRICK
+    low, high = cards << FIRST_CARD, cards >> (32 - FIRST_CARD)
+    return jnp.where(plays, jnp.stack([low, high]), jnp.stack([said, jnp.uint32(0)]))
 
 
 def legal_bids(mine: chex.Array) -> chex.Array:
     """SC-9, bool[bid]: a suit can be called with a plain card of it and without its ace; the rest is free."""
-    called = [((mine & PLAIN[suit]) != 0) & ((mine & ACES[suit]) == 0) for suit in SAUSPIEL_SUITS]
-    free = jnp.bool_(True)
-    return jnp.stack([free, *called, *[free] * (NUM_BIDS - WENZ)])
+    return members(bid_set(mine)[None], NUM_BIDS)
+
+
+def bid_set(mine: chex.Array) -> chex.Array:
+    """SC-9, uint32[], the legal bids as bits."""
+    bids = jnp.uint32((1 << NUM_BIDS) - (1 << WENZ) + (1 << PASS))
+    for bid, suit in enumerate(SAUSPIEL_SUITS, SAUSPIEL):
+        can_call = ((mine & PLAIN[suit]) != 0) & ((mine & ACES[suit]) == 0)
+        bids |= jnp.where(can_call, jnp.uint32(1 << bid), 0)
+    return bids
 
 
 def may_double(state: State, mine: chex.Array) -> chex.Array:
