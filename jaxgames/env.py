@@ -62,7 +62,7 @@ class Rooms(NamedTuple):
     rewards: ModuleType  # payment(env, before, action, after), illegal_penalty(env), scores(env, state), winners(...)
     determinize: ModuleType  # determinize(env, key, state, player)
     render: ModuleType  # render(env, state, player), action_name(env, state, action, viewer)
-    picture: ModuleType  # picture(env, state, player)
+    picture: ModuleType  # picture(env, state, player, moves)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -212,9 +212,12 @@ class Env(abc.ABC, Generic[StateT]):
         """The position as text: everything, or only what `player` may know."""
         return self.rooms.render.render(self, state, self._viewer(player))
 
-    def picture(self, state: StateT, player: int | None = None) -> str:
-        """The position as SVG: everything, or only what `player` may know; its legal moves carry `data-action`."""
-        return self.rooms.picture.picture(self, state, self._viewer(player))
+    def picture(self, state: StateT, player: int | None = None, moves: bool = True) -> str:
+        """The position as SVG: everything, or only what `player` may know.
+
+        With `moves` the legal moves of the player to move can be pressed: they carry `data-action` (jaxgames.pictures).
+        """
+        return self.rooms.picture.picture(self, state, self._viewer(player), moves)
 
     def action_name(self, state: StateT, action: int, viewer: int | None = None) -> str:
         """An action of the player to move in words, as `viewer` may know it; unique among the legal actions."""

@@ -112,7 +112,7 @@ def action_name(env, state, action, viewer=None):
     return ("pass", "bet")[action]
 
 
-def picture(env, state, player=None):
+def picture(env, state, player=None, moves=True):
     return text_picture(render(env, state, player))
 
 

@@ -391,7 +391,7 @@ FUNCTIONS = [
     ("determinize", "determinize", ("env", "key", "state", "player")),
     ("render", "render", ("env", "state", "player")),
     ("render", "action_name", ("env", "state", "action", "viewer")),
-    ("picture", "picture", ("env", "state", "player")),
+    ("picture", "picture", ("env", "state", "player", "moves")),
 ]
 
 

@@ -44,8 +44,7 @@ def picture(env: "MagicTrickEnv", state: "State", player: int | None = None, mov
         parts.append(pictures.in_a_row(own[half * row : half * (row + 1)], y, most=64, h=OWN_HEIGHT))
         y += OWN_HEIGHT + 4
     parts.append(pictures.button_row(y + 2, legal, {PASS: ("pass", "", "")}))
-    about = f"{pictures.turn_words(env, state, player, task)}. {detail}"
-    return pictures.sheet(env, y + 46, about, parts, player)
+    return pictures.sheet(env, state, player, y + 46, parts)
 
 
 def draw(card: int, x: float, y: float, w: float, h: float, covered: bool = False) -> str:

@@ -49,8 +49,7 @@ def picture(env: "SaboteurEnv", state: "State", player: int | None = None, moves
     parts.append(group(draw_hand(env, state, shown, legal), y=y))
     y += HAND_CARD[1] + 72 if env.variant == "full" else HAND_CARD[1] + 82
     parts.append(group(frames, y=pictures.HEADER))  # over everything else
-    about = f"{pictures.turn_words(env, state, player, task)}. {detail}"
-    return pictures.sheet(env, y, about, parts, player)
+    return pictures.sheet(env, state, player, y, parts)
 
 
 def round_words(env: "SaboteurEnv", state: "State") -> str:

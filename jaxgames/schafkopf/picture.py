@@ -61,8 +61,7 @@ def picture(env: "SchafkopfEnv", state: "State", player: int | None = None, move
         parts.append(pictures.in_a_row(hand(state, player, legal), y))
         y += 86
     parts.append(pictures.button_row(y, legal, button_labels(stage), in_a_row=5))
-    about = f"{pictures.turn_words(env, state, player, task)}. {detail}"
-    return pictures.sheet(env, y + 86, about, parts, player)
+    return pictures.sheet(env, state, player, y + 86, parts)
 
 
 def game_words(state: "State") -> str:

@@ -102,8 +102,7 @@ def picture(env: "SkullKingEnv", state: "State", player: int | None = None, move
     y += 44
     known = secrets(env, state, player)
     parts += [words(8, y + 14 + 19 * i, line, "jg-soft", room=WIDTH - 16) for i, line in enumerate(known)]
-    about = pictures.turn_words(env, state, player, task) + ". " + detail
-    return pictures.sheet(env, y + 19 * len(known), about, parts, player)
+    return pictures.sheet(env, state, player, y + 19 * len(known), parts)
 
 
 def draw(card: int, x: float, y: float, w: float, h: float, as_pirate: bool | None = None) -> str:

@@ -43,8 +43,7 @@ def picture(env: "SkyjoEnv", state: "State", player: int | None = None, moves: b
     ]
     y += PLATE + 6 + (OWN_CARD[1] + GAP) * NUM_ROWS
     parts.append(words(8, y + 18, last_record(state, player), "jg-soft", room=WIDTH - 16))
-    about = f"{pictures.turn_words(env, state, player, task)}. {detail}"
-    return pictures.sheet(env, y + 28, about, parts, player)
+    return pictures.sheet(env, state, player, y + 28, parts)
 
 
 def others(
