@@ -17,6 +17,7 @@ from jaxgames.pictures.show import Picture, grid, show
 from jaxgames.pictures.svg import WIDTH, box, group, icon, sheet, tag, text_picture, words
 from jaxgames.pictures.table import (
     HEADER,
+    PLATE_WIDTH,
     ROW,
     TABLE_HEIGHT,
     Drawing,
@@ -36,6 +37,7 @@ from jaxgames.pictures.table import (
 
 __all__ = [
     "HEADER",
+    "PLATE_WIDTH",
     "ROW",
     "TABLE_HEIGHT",
     "WIDTH",

@@ -29,8 +29,7 @@ def face(
         parts.append(icon(symbol, middle, 0.7 * h, 0.44 * unit, tone))
     elif label:
         parts.append(icon(symbol, middle, 0.36 * h, 0.56 * unit, tone))
-        size = 14 if w > 40 else 12
-        parts.append(words(middle, 0.91 * h, label, f"{tone} jg-bold", size=size, anchor="middle", room=w - 4))
+        parts.append(words(middle, 0.91 * h, label, f"{tone} jg-bold", anchor="middle", room=w - 4))
     else:
         parts.append(icon(symbol, middle, h / 2, 0.62 * unit, tone))
     return group(*parts, x=x, y=y)
