@@ -20,7 +20,7 @@ def replay_html(record: "Record", player: int | None = None) -> str:
     """
     from jaxgames.host import Game  # games are drawn by this package and driven by that module: not at import
 
-    game = Game.from_record(record)
+    game: Game[Any] = Game.from_record(record)
     env, states = game.env, game.states
     viewers = [None, *range(env.num_players)] if player is None else [env._viewer(player)]
     shared = Lines()

@@ -1,6 +1,6 @@
 """The mine of Saboteur and the miners around it as a picture: everything, or what one seat may know."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from jaxgames.saboteur.state import State
 
 MINE_HEIGHT = 336
+UPRIGHT = 1.12  # height of a cell over its width
 HAND_CARD = 74, 88
 SMALL_CARD = 34, 38
 SIDE_NAMES = ("top", "right", "bottom", "left")
@@ -39,8 +40,11 @@ def picture(env: "SaboteurEnv", state: "State", player: int | None = None, moves
     legal = pictures.legal_moves(env, state, player) if moves else {}
     task = "play or discard a card" if env.variant == "full" else "lay a card, or skip"
     detail = round_words(env, state)
-    mine, frames = draw_mine(env, state, player, legal)
-    parts = [pictures.headline(env, state, player, task, detail), group(mine, y=pictures.HEADER)]
+    mine = survey(env, state)
+    parts = [
+        pictures.headline(env, state, player, task, detail),
+        group(draw_mine(env, state, mine, player, legal), y=pictures.HEADER),
+    ]
     y = float(pictures.HEADER + MINE_HEIGHT + 6)
     drawn, height = seats(env, state, player, legal)
     parts.append(group(drawn, y=y))
@@ -48,7 +52,7 @@ def picture(env: "SaboteurEnv", state: "State", player: int | None = None, moves
     shown = int(state.current_player) if player is None else player
     parts.append(group(draw_hand(env, state, shown, legal), y=y))
     y += HAND_CARD[1] + 72 if env.variant == "full" else HAND_CARD[1] + 82
-    parts.append(group(frames, y=pictures.HEADER))  # over everything else
+    parts.append(group(draw_frames(env, state, mine, legal), y=pictures.HEADER))  # over everything else
     return pictures.sheet(env, state, player, y, parts)
 
 
@@ -70,47 +74,65 @@ def spread(grid: "Grid", cells: np.ndarray) -> np.ndarray:
     return np.stack(rows, axis=-1).astype(bool)
 
 
-def draw_mine(env: "SaboteurEnv", state: "State", player: int | None, legal: dict[int, str]) -> tuple[str, str]:
-    """(the cards that lie there, the places where a picked card may go)."""
+class Mine(NamedTuple):
+    """What lies on the board, and where on the sheet."""
+
+    sides: np.ndarray  # bool[side, column, row]  open sides of the cards that lie face up
+    through: np.ndarray  # bool[column, row]
+    joined: np.ndarray  # bool[column, row]
+    is_taken: np.ndarray  # bool[column, row]  a card or a goal lies there
+    corner: tuple[float, float]  # of cell (0, 0), in units
+    size: tuple[float, float]  # of a cell
+
+    def at(self, column: int, row: int) -> tuple[float, float, float, float]:
+        """x, y, width and height of a cell."""
+        (x, y), (w, h) = self.corner, self.size
+        return x + column * w, y + row * h, w, h
+
+
+def survey(env: "SaboteurEnv", state: "State") -> Mine:
+    """The part of the grid where cards lie, and a cell around it, as large as the sheet allows."""
     grid = env.cells
-    sides = spread(grid, state.open)  # bool[side, column, row]
-    through, joined = spread(grid, state.through), spread(grid, state.joined)
-    face_up = sides.any(0)
-    on_table = face_up.copy()
-    on_table[tuple(np.array(grid.goal_cells).T)] = True
-    columns, rows = np.nonzero(on_table)
-    left, right = max(columns.min() - 1, 0), min(columns.max() + 2, grid.columns)
-    top, bottom = max(rows.min() - 1, 0), min(rows.max() + 2, grid.rows)
-    w = min((WIDTH - 8) / (right - left), MINE_HEIGHT / (bottom - top) / 1.12)
-    h = 1.12 * w
-    x0, y0 = (WIDTH - w * (right - left)) / 2 - left * w, (MINE_HEIGHT - h * (bottom - top)) / 2 - top * h
+    sides = spread(grid, state.open)
+    is_taken = np.array(sides.any(0))
+    for cell in grid.goal_cells:
+        is_taken[cell] = True
+    columns, rows = np.nonzero(is_taken)
+    left, right = max(int(columns.min()) - 1, 0), min(int(columns.max()) + 2, grid.columns)
+    top, bottom = max(int(rows.min()) - 1, 0), min(int(rows.max()) + 2, grid.rows)
+    w = min((WIDTH - 8) / (right - left), MINE_HEIGHT / (bottom - top) / UPRIGHT)
+    h = UPRIGHT * w
+    corner = (WIDTH - w * (left + right)) / 2, (MINE_HEIGHT - h * (top + bottom)) / 2
+    return Mine(sides, spread(grid, state.through), spread(grid, state.joined), is_taken, corner, (w, h))
 
-    def place(column, row):
-        return x0 + column * w, y0 + row * h, w, h
 
+def draw_mine(env: "SaboteurEnv", state: "State", mine: Mine, player: int | None, legal: dict[int, str]) -> str:
+    """The cards that lie there, and a mark where a card of the hand may be laid."""
+    grid = env.cells
+    face_up = np.array(mine.sides.any(0))
     parts = [box(2, 0, WIDTH - 4, MINE_HEIGHT, "jg-felt", rx=10)]
-    for column, row in zip(*np.nonzero(face_up), strict=True):
-        card = tunnels(*place(column, row), sides[:, column, row], bool(through[column, row]))
-        parts.append(card if joined[column, row] else group(card, class_="jg-dim"))
-    start = place(-grid.xmin, -grid.ymin)
-    parts.append(icon("ladder", start[0] + w / 2, start[1] + h / 2, 0.5 * w, "jg-black"))
-    parts += [
-        draw_goal(env, state, player, goal, place(*cell), bool(face_up[cell]))
-        for goal, cell in enumerate(grid.goal_cells)
-    ]
+    for column, row in np.argwhere(face_up):
+        card = tunnels(*mine.at(column, row), mine.sides[:, column, row], bool(mine.through[column, row]))
+        parts.append(card if mine.joined[column, row] else group(card, class_="jg-dim"))
+    x, y, w, h = mine.at(-grid.xmin, -grid.ymin)
+    parts.append(icon("ladder", x + w / 2, y + h / 2, 0.5 * w, "jg-black"))
+    for goal, cell in enumerate(grid.goal_cells):
+        parts.append(draw_goal(state, player, goal, mine.at(*cell), bool(face_up[cell])))
+    cells = {divmod(action // 2 % grid.size, grid.rows) for action in legal if action < env.first_tool_action}
+    parts += [pictures.empty(*mine.at(*cell), "jg-spot") for cell in sorted(cells) if not mine.is_taken[cell]]
+    return "\n".join(parts)
 
-    frames, marked = [], set()
+
+def draw_frames(env: "SaboteurEnv", state: "State", mine: Mine, legal: dict[int, str]) -> str:
+    """Every way to play a card on the board."""
+    frames = []
     for action, name in legal.items():
-        if action >= env.first_tool_action:
-            continue
-        slot, rest = divmod(action, 2 * grid.size)
-        cell, turned = divmod(rest, 2)
-        column, row = divmod(cell, grid.rows)
-        frames.append(frame(place(column, row), action, name, slot, turned, kind_of(state, slot)))
-        if not on_table[column, row] and cell not in marked:
-            marked.add(cell)
-            parts.append(pictures.empty(*place(column, row), "jg-spot"))
-    return "\n".join(parts), "\n".join(frames)
+        if action < env.first_tool_action:
+            slot, rest = divmod(action, 2 * env.cells.size)
+            cell, turned = divmod(rest, 2)
+            at = mine.at(*divmod(cell, env.cells.rows))
+            frames.append(frame(at, action, name, slot, turned, kind_of(state, slot)))
+    return "\n".join(frames)
 
 
 def frame(at: tuple[float, float, float, float], action: int, name: str, slot: int, turned: int, kind: int) -> str:
@@ -142,12 +164,7 @@ def tunnels(x: float, y: float, w: float, h: float, sides: np.ndarray, is_throug
 
 
 def draw_goal(
-    env: "SaboteurEnv",
-    state: "State",
-    player: int | None,
-    goal: int,
-    at: tuple[float, float, float, float],
-    is_turned: bool,
+    state: "State", player: int | None, goal: int, at: tuple[float, float, float, float], is_turned: bool
 ) -> str:
     """A goal: what lies there if it is turned, a back if not, with a sign for those who have looked at it."""
     x, y, w, h = at
