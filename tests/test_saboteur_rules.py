@@ -461,6 +461,8 @@ def test_example_14_sb_48_an_illegal_action_ends_the_game():
     assert bool(after.terminated)
     assert int(after.current_player) == 0
     np.testing.assert_array_equal(after.hand, state.hand)
+    for beyond in (-1, env.num_actions):  # the neighbours of these ids are legal
+        assert not env.is_legal(state, beyond)
 
 
 # Card id, x, y, orientation: left-right cards, the straight between two stones, then columns of two cards each.
