@@ -75,7 +75,7 @@ def rule_based(env: SkullKingEnv, level: str = "hard", abilities: str = "seed"):
         decision = bid(env, bid_key, state, player, LEVELS[level])
         decision = jnp.where(state.phase == PLAYING, card(env, play_key, state, player, level), decision)
         use = use_ability(env, ability_key, state, player, abilities)
-        return jnp.where((state.phase == BIDDING) | (state.phase == PLAYING), decision, use)
+        return jnp.where((state.phase == BIDDING) | (state.phase == PLAYING), decision, use).astype(jnp.int32)
 
     return act
 

@@ -16,7 +16,7 @@ SEATS = range(2, 7)
 
 
 def main(steps=1_000_000, worlds=20_000):
-    batch, chunk = 256, 500
+    batch, chunk = 256, 180
     length = -(-steps // (batch * len(SEATS)))
     for num_players in SEATS:
         began = time.time()
@@ -39,7 +39,7 @@ def main(steps=1_000_000, worlds=20_000):
             for what, where in jax.device_get(faults(env, states, players, imagined)).items():
                 bad[what] = bad.get(what, 0) + int(where.sum())
             repeated += int(repeated_futures(states, imagined).sum())
-            made += chunk
+            made += len(players)
         print(
             f"{num_players} seats: {made:,} worlds, {sum(bad.values())} faults of {', '.join(bad)}, "
             f"{repeated} with a future deal as in truth ({time.time() - began:.0f} s)",

@@ -11,10 +11,19 @@ import pytest
 import agents
 import jaxgames
 from jaxgames.skullking import cards as c
-from jaxgames.skullking import observe
-from jaxgames.skullking.cards import ABILITY_BENDT_1, ABILITY_BENDT_2, BIDDING, NO_CARD, NUM_CARDS, suit_of
+from jaxgames.skullking import metrics, observe
+from jaxgames.skullking.cards import (
+    ABILITY_BENDT_1,
+    ABILITY_BENDT_2,
+    BIDDING,
+    NO_CARD,
+    NUM_CARDS,
+    NUM_PHASES,
+    PIRATES,
+    suit_of,
+)
 from tests.skullking_positions import play, start
-from tests.support import checked_random_play, random_states
+from tests.support import checked_random_play
 
 SHORT = (3, 6, 9)  # rounds in which everything happens
 
@@ -55,18 +64,43 @@ def imagine(env, keys, states, players):
     return jax.vmap(env.determinize)(keys, states, players)
 
 
+@functools.partial(jax.jit, static_argnums=(0, 2))
+def positions(env, key, count):
+    """Positions of random play with many pirates, all phases equally often, and finished games: [position, ...]."""
+
+    def game(key, wanted, earliest):
+        starter_key, deck_key, play_key = jax.random.split(key, 3)
+        noise = jax.random.uniform(deck_key, (len(env.hand_sizes), NUM_CARDS))
+        decks = jnp.argsort(noise - 0.5 * np.isin(np.arange(NUM_CARDS), PIRATES), axis=-1)
+
+        def turn(state, word):
+            is_reached = (state.phase == wanted) & (state.step_count >= earliest)
+            following = env.step(state, env.random_action(state, word))
+            return jaxgames.pick(is_reached | state.done, state, following), None
+
+        starter = jax.random.randint(starter_key, (), 0, env.num_players)
+        first = env.init(key, deal={"starter": starter, "decks": decks})
+        return jax.lax.scan(turn, first, jax.random.bits(play_key, (env.max_steps,), jnp.uint32))[0]
+
+    number = jnp.arange(count)  # the last "phase" never comes: that game is played to its end
+    return jax.vmap(game)(
+        jax.random.split(key, count), number % (NUM_PHASES + 1), number * env.max_steps // (2 * count)
+    )
+
+
 def make_worlds(env, seed, count):
-    """(states, players, worlds): a determinization for each of many positions of random play, all phases and seats."""
-    states = random_states(env, jax.random.key(seed), count, env.max_steps)
-    players = jnp.arange(count) % env.num_players
-    keys = jax.random.split(jax.random.key(seed + 1), count)
+    """(states, players, worlds): a determinization of many positions for each of their seats."""
+    states = positions(env, jax.random.key(seed), count)
+    states = jax.tree.map(lambda leaf: jnp.repeat(leaf, env.num_players, axis=0), states)
+    players = jnp.tile(jnp.arange(env.num_players), count)
+    keys = jax.random.split(jax.random.key(seed + 1), len(players))
     return states, players, imagine(env, keys, states, players)
 
 
 @functools.cache
 def worlds(num_players):
     env = jaxgames.make("skullking", num_players=num_players, hand_sizes=SHORT)
-    return env, *make_worlds(env, 1, 384)
+    return env, *make_worlds(env, 1, 144)
 
 
 @functools.partial(jax.jit, static_argnums=0)
@@ -118,10 +152,27 @@ def test_sk_42_the_future_is_drawn_anew(num_players):
         assert len(cards) == len(set(cards.tolist())) == env.num_players * env.hand_sizes[number]
 
 
+@pytest.mark.parametrize("num_players", [2, 5])
+def test_sk_42_worlds_depend_on_nothing_hidden(num_players):
+    """SK-42: drawn with the same key from the position and from another of the player's worlds, a world is the same."""
+    env, states, players, made = worlds(num_players)
+    other = imagine(env, jax.random.split(jax.random.key(7), len(players)), states, players)
+    again = imagine(env, jax.random.split(jax.random.key(2), len(players)), other, players)
+    assert [name for name in made if (np.asarray(made[name]) != np.asarray(again[name])).any()] == []
+    # The positions are those that matter: all phases, the end, and both orders of Bendt and Jade, seen by everybody.
+    assert set(np.asarray(states.phase).tolist()) == set(range(NUM_PHASES))
+    assert np.asarray(states.terminated).any()
+    both = np.asarray((states.bendt >= 0) & (states.jade >= 0))
+    first = np.asarray(jax.vmap(observe.drew_before_jade)(states))
+    for role in (states.jade == players, states.bendt == players, (states.jade != players) & (states.bendt != players)):
+        seen = both & np.asarray(role)
+        assert num_players == 2 or ((seen & first).any() and (seen & ~first).any())
+
+
 def test_sk_42_hidden_hands_really_change():
     """SK-42: two worlds of one position are different worlds, and not the true one."""
     env, states, players, made = worlds(5)
-    again = imagine(env, jax.random.split(jax.random.key(99), 384), states, players)
+    again = imagine(env, jax.random.split(jax.random.key(99), len(players)), states, players)
     held = (np.asarray(states.hand) != NO_CARD).sum((1, 2)) > 12
     assert ((np.asarray(made.hand) != np.asarray(states.hand)).any((1, 2)) | ~held).all()
     assert ((np.asarray(made.hand) != np.asarray(again.hand)).any((1, 2)) | ~held).all()
@@ -142,9 +193,10 @@ def test_agents_do_not_peek(spec):
 
         return jax.vmap(one)(keys, states)
 
-    here, there, legal = both(jax.random.split(jax.random.key(5), 384), states)
+    running = jax.tree.map(lambda leaf: leaf[:: env.num_players], states)
+    here, there, legal = both(jax.random.split(jax.random.key(5), len(running.done)), running)
     assert (np.asarray(here) == np.asarray(there)).all()
-    assert np.asarray(legal).all()
+    assert np.asarray(legal | running.done).all()
 
 
 def test_switched_off_abilities_never_ask():
@@ -173,19 +225,25 @@ def test_explicit_deal_is_the_random_game():
     )
 
 
-def test_sk_42_jade_then_bendt():
-    """SK-42 (b): who looked through the stock knows that two of its cards went to the seat that drew afterwards."""
-    env = jaxgames.make("skullking", num_players=3, hand_sizes=(4,))
+@functools.cache
+def jade_then_bendt():
+    """(env, states): seat 0 looks through the stock, then seat 1 draws two cards of it and throws P5 and P6 away."""
+    env = jaxgames.make("skullking", num_players=3, hand_sizes=(4,), reward="seed_ability")
     dealt = start(env, ["Jade P1 P2 P3", "Bendt P4 P5 P6", "P7 P8 P9 P10"], top="SkullKing R1")
     actions = [0, 0, 0]  # bids
     actions += [c.PLAY, c.PLAY + 1, c.PLAY, c.ACKNOWLEDGE]  # Jade wins; seat 1 gives P4, seat 2 P7
     actions += [c.PLAY, c.PLAY, c.PLAY]  # P1, Bendt, P8: Bendt wins and draws the Skull King and R1
     actions += [c.DISCARD + 2, c.DISCARD + 3]  # P5 and P6 go
     actions += [c.PLAY]  # the Skull King is played
-    states = play(env, dealt, actions)
+    return env, play(env, dealt, actions)
+
+
+def test_sk_42_jade_then_bendt():
+    """SK-42 (b): who looked through the stock knows that two of its cards went to the seat that drew afterwards."""
+    env, states = jade_then_bendt()
     jade = np.flatnonzero(np.asarray(observe.known_cards(env, states[7], jnp.int32(0)).jade))
     assert len(jade) == 74 - 12
-    make = jax.jit(jax.vmap(env.determinize, in_axes=(0, None, None)))
+    make = worlds_of(env)
     look = jax.jit(jax.vmap(lambda world: env.observe(world, 0, "full")))
     seen_with_bendt = set()
     for state in states[10:]:  # drawn, first choice made, both gone, one of them played
@@ -199,3 +257,45 @@ def test_sk_42_jade_then_bendt():
         others = {*made.hand[:, 2].ravel().tolist()} - {NO_CARD}
         assert not others & set(jade.tolist())
     assert len(seen_with_bendt & set(jade.tolist())) > 30  # any two of the stock
+
+
+@functools.cache
+def worlds_of(env):
+    """(keys, state, player) -> many worlds of one position."""
+    return jax.jit(jax.vmap(env.determinize, in_axes=(0, None, None)))
+
+
+@pytest.mark.parametrize("player", [0, 1, 2])
+def test_sk_42_what_hidden_discards_paid_is_hidden(player):
+    """SK-41, SK-42: under `seed_ability` the reward of Bendt's user tells what it threw away: nobody else may know."""
+    env, states = jade_then_bendt()
+    state = states[12]  # P5 and P6 are gone, worth nothing; the bid was 0
+    assert not np.asarray(state.rewards).any()
+    made = jax.tree.map(np.asarray, worlds_of(env)(jax.random.split(jax.random.key(4), 64), state, player))
+    high = {*range(10), *(i for i in range(10, 66) if (i - 10) % 14 >= 9)} - {1, 2}
+    worth = [0.1 * sum(int(card) in high for card in discards) for discards in made.discards]
+    np.testing.assert_allclose(made.rewards, np.outer(worth, [0, 1, 0]), atol=1e-6)
+    assert (player == 1) != (np.ptp(worth) > 0)
+
+
+@pytest.mark.parametrize("reward", ["score", "placement", "seed"])
+def test_types_stay_under_x64(reward):
+    """With JAX's 64-bit types switched on no leaf changes its type, whatever is paid."""
+    env = jaxgames.make("skullking", num_players=3, hand_sizes=(2,), reward=reward, scoring="rascal")
+    key, act = jax.random.key(0), agents.make("rule:easy,strength", env)
+
+    def everything(state):
+        views = [env.view(state, 0, version) for version in env.observation_versions]
+        counted = metrics.update(env, metrics.start(env), state, 0)
+        paid = env.rooms.rewards.payment(env, state, jnp.int32(0), state)
+        worlds = env.determinize(key, state, 0)
+        return views, counted, paid, worlds, env.step(state, 0), env.step_with_events(state, 0), act(key, state, 0)
+
+    first = jax.eval_shape(env.init, key)
+    types = jax.eval_shape(everything, first)
+    try:
+        jax.config.update("jax_enable_x64", True)
+        chex.assert_trees_all_equal_shapes_and_dtypes(jax.eval_shape(env.init, key), first)
+        chex.assert_trees_all_equal_shapes_and_dtypes(jax.eval_shape(everything, first), types)
+    finally:
+        jax.config.update("jax_enable_x64", False)

@@ -12,7 +12,7 @@ import agents
 import jaxgames
 from agents.skullking import STRENGTH, slot_at
 from jaxgames.skullking import cards as c
-from jaxgames.skullking import labels, observe, rules, trick
+from jaxgames.skullking import labels, observe, rewards, rules, trick
 from jaxgames.skullking.rewards import placement
 from jaxgames.skullking.scoring import bids_after_harry, round_points
 from tests.skullking_positions import card, cards, deal, functions, given, legal, play, start, table_env
@@ -584,6 +584,23 @@ def test_sk_34_totals_and_next_round():
     assert placement(jnp.asarray([5, 9, 5, 1])).tolist() == pytest.approx([0, 1, 0, -1])
 
 
+@pytest.mark.parametrize(
+    ("totals", "fields", "winners"),
+    [
+        ([10, 30, 20, -10], {}, [1]),
+        ([30, 30, 20, 30], {}, [0, 1, 3]),  # equal totals share the place
+        ([-20, -30, -20, -40], {}, [0, 2]),
+        ([10, 30, 20, -10], {"terminated": False, "tricks": 9}, []),  # a trick is still to come
+        ([10, 30, 20, -10], {"tricks": 9}, []),  # an illegal card ended the game
+        ([10, 30, 20, -10], {"phase": c.ABILITY_HARRY}, []),  # an illegal answer to Harry ended it
+    ],
+)
+def test_sk_34_sk_36_winners(totals, fields, winners):
+    """SK-34, SK-36: the highest total after the last scoring; nobody before it, and nobody if it never came."""
+    state = given(**{"total": totals, "tricks": 10, "terminated": True, **fields})
+    assert np.flatnonzero(np.asarray(FOUR.winners(state))).tolist() == winners
+
+
 def test_sk_35_longest_game():
     """SK-35: 320 steps by default, 450 with six seats."""
     assert jaxgames.make("skullking").max_steps == 320
@@ -613,6 +630,17 @@ def test_sk_36_sk_37_worked_example_17(action):
     assert not np.asarray(again.rewards).any()
 
 
+def test_payment_of_a_step_is_what_the_step_pays():
+    """Section 9: the room of rewards needs only what was before, the action and what came after."""
+    env = jaxgames.make("skullking", num_players=2, hand_sizes=(3,), reward="seed")
+    actions = [2, 0, c.PLAY, c.PLAY, c.LEAD, c.PLAY, c.PLAY, c.DISCARD, c.DISCARD + 1, c.PLAY, c.PLAY]
+    states = play(env, start(env, ["Rosie Bendt P3", "P5 P6 P7"], top="Escape M1"), actions)
+    pay = jitted(rewards.payment, env)
+    paid = [pay(before, action, after) for before, action, after in zip(states, actions, states[1:], strict=False)]
+    np.testing.assert_array_equal(paid, [state.rewards for state in states[1:]])
+    assert np.count_nonzero(np.any(paid, axis=1)) > 2
+
+
 # Who knows what ------------------------------------------------------------------------------------------------------
 
 
@@ -639,6 +667,35 @@ def test_sk_41_private_facts_stay_private():
     changed = bidding.replace(bids=jnp.asarray([5, -1, -1, -1], jnp.int8))
     assert (FOUR.observe(bidding, 1, "full") == FOUR.observe(changed, 1, "full")).all()
     assert (FOUR.observe(bidding, 0, "full") != FOUR.observe(changed, 0, "full")).any()
+
+
+def names(state, viewer=None):
+    """The legal actions in words."""
+    return [FOUR.action_name(state, action, viewer) for action in legal(FOUR, state)]
+
+
+def test_sk_41_actions_in_words():
+    """SK-41: cards that look alike are told apart by who holds them; bids and discards of others stay face down."""
+    playing = given(hand="R5 Escape Escape Mermaid Mermaid Tigress")
+    seen = ["play Mermaid", "play R5", "play Escape", "play Tigress as pirate", "play Tigress as escape"]
+    own = [seen[0], "play Mermaid 2", *seen[1:3], "play Escape 2", *seen[3:]]
+    assert names(playing) == names(playing, 0) == own
+    assert names(playing, 1) == [seen[0], *seen[:3], *seen[2:]]
+    bidding = given(hand="R5", phase=c.BIDDING)
+    assert names(bidding) == names(bidding, 0) == [f"bid {tricks}" for tricks in range(11)]
+    assert set(names(bidding, 3)) == {"bid"}
+    discarding = given(hand="R5 Loot Loot", phase=c.ABILITY_BENDT_2, discards=[card("R5"), c.NO_CARD])
+    assert names(discarding) == ["discard Loot", "discard Loot 2"]
+    assert set(names(discarding, 2)) == {"discard a card"}
+    public = {
+        c.ABILITY_ROSIE: ["seat 2 leads", "seat 3 leads", "seat 0 leads", "seat 1 leads"],
+        c.ABILITY_ROATAN: ["bet 0", "bet 10", "bet 20"],
+        c.ABILITY_HARRY: ["bid one less", "keep the bid", "bid one more"],
+        c.ABILITY_JADE: ["look at the stock"],
+    }
+    for phase, words in public.items():
+        state = given(hand="R1", table="P1 P2", phase=phase)
+        assert names(state) == names(state, 0) == words
 
 
 # Observations --------------------------------------------------------------------------------------------------------

@@ -20,11 +20,14 @@ from jaxgames.skullking.cards import (
     BIDDING,
     NO_CARD,
     NUM_CARDS,
+    PLAYING,
     suit_of,
 )
 from jaxgames.skullking.observe import Known, drew_before_jade, has_discarded, known_cards
+from jaxgames.skullking.rewards import ABILITY_SCHEMES, discards_worth
 from jaxgames.skullking.rules import cards_dealt
 from jaxgames.skullking.state import State, lay_out, random_decks
+from jaxgames.skullking.trick import table
 
 if TYPE_CHECKING:
     from jaxgames.skullking.env import SkullKingEnv
@@ -57,6 +60,7 @@ def determinize(env: "SkullKingEnv", key: chex.PRNGKey, state: State, player: ch
         hand=hand,
         discards=discards,
         bids=unrevealed_bids(env, bid_key, state, player),
+        rewards=state.rewards if env.reward not in ABILITY_SCHEMES else pay_discards(state, player, discards),
         dealt=jnp.where(now[:, None, None], dealt, fresh_dealt),
         top=jnp.where(now[:, None], top, fresh_top),
     )
@@ -260,6 +264,15 @@ def rewrite_deal(
     top = jnp.where((jax.random.bits(order_key, (), jnp.uint32) & 1) == 1, top, top[::-1])
     dealt = had & ~((seats == state.bendt) & drawn)
     return top, listed(dealt, env.max_hand)
+
+
+def pay_discards(state: State, player: chex.Array, discards: chex.Array) -> chex.Array:
+    """float32[seat]: what the last step paid; for another seat's hidden discards, what these are worth."""
+    seats, tricks = jnp.arange(state.won.shape[0]), jnp.arange(state.played.shape[1])
+    won_with_bendt = (state.played == BENDT).any(0) & (tricks + 1 == state.tricks)
+    is_just_paid = won_with_bendt.any() & (table(state) == NO_CARD).all() & (state.phase == PLAYING) & ~state.terminated
+    hidden = is_just_paid & (state.bendt != player) & (seats == state.bendt)
+    return jnp.where(hidden, discards_worth(discards, (hidden & (state.bids > 0)).any()), state.rewards)
 
 
 def unrevealed_bids(env: "SkullKingEnv", key: chex.PRNGKey, state: State, player: chex.Array) -> chex.Array:

@@ -121,13 +121,13 @@ class Full(NamedTuple):
     harry: chex.Array  # bool[6 relative seats]
 
 
-def _joined(name: str, *sections: type) -> type:
-    """A NamedTuple with the fields of all sections, in order."""
-    return collections.namedtuple(name, [field for section in sections for field in section._fields])
+def _named(name: str, *fields: str) -> type[tuple]:
+    """A NamedTuple of arrays."""
+    return collections.namedtuple(name, fields)
 
 
-AbilityView = _joined("AbilityView", Base, Ability)
-FullView = _joined("FullView", Base, Ability, Full)
+AbilityView = _named("AbilityView", *Base._fields, *Ability._fields)
+FullView = _named("FullView", *Base._fields, *Ability._fields, *Full._fields)
 VERSIONS = {"ability": AbilityView, "base": Base, "full": FullView}  # the default first
 HONEST = tuple(VERSIONS)
 
@@ -165,7 +165,7 @@ class Around:
     def __call__(self, by_seat: chex.Array) -> chex.Array:
         """[seat, ...] -> [6 relative seats, ...]"""
         turned = by_seat[self.seats]
-        return jnp.where(self.is_seat.reshape(-1, *[1] * (turned.ndim - 1)), turned, 0)
+        return jnp.where(self.is_seat.reshape(-1, *[1] * (turned.ndim - 1)), turned, jnp.zeros_like(turned))
 
 
 def knowledge(env: "SkullKingEnv", state: State, player: chex.Array) -> Known:

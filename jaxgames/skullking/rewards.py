@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from jaxgames.skullking.env import SkullKingEnv
 
 SCHEMES = ("score", "placement", "seed_base", "seed_ability", "seed")
+ABILITY_SCHEMES = ("seed_ability", "seed")  # those that pay for the use of abilities
 
 
 def _high_cards() -> np.ndarray:
@@ -55,7 +56,7 @@ def payment(
     paid = jnp.zeros((env.num_players,), jnp.float32)
     if env.reward in ("seed_base", "seed"):
         paid += trick_and_bid_payment(before, after, events)
-    if env.reward in ("seed_ability", "seed"):
+    if env.reward in ABILITY_SCHEMES:
         paid += ability_payment(before, action, events)
     return paid
 
@@ -125,12 +126,16 @@ def ability_payment(before: State, action: chex.Array, events: Events) -> chex.A
 
 
 def discard_terms(before: State, action: chex.Array) -> chex.Array:
-    """What Bendt's two discards are worth, float32[]: throw Escapes when tricks are wanted, high cards when not."""
+    """What the second discard of Bendt's user pays for both, float32[]."""
     mover = jnp.arange(before.won.shape[0]) == before.current_player
-    wants_tricks = (mover & (before.bids > 0)).any()
     cards = jnp.stack([before.discards[0], card_of(before, action)])
+    return discards_worth(cards, (mover & (before.bids > 0)).any())
+
+
+def discards_worth(cards: chex.Array, wants_tricks: chex.Array) -> chex.Array:
+    """float32[] of int8[2]: it is right to throw Escapes when tricks are wanted, high cards when not."""
     is_escape = (cards >= ESCAPES[0]) & (cards <= ESCAPES[-1])
     is_high = jnp.asarray(HIGH_CARD)[cards]
     worth = jnp.where(is_escape & wants_tricks, 0.1, 0.0)
     worth += jnp.where(is_high, jnp.where(wants_tricks, -0.2, 0.1), 0.0)
-    return worth.sum()
+    return worth.sum(dtype=jnp.float32)

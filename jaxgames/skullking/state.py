@@ -1,6 +1,6 @@
 """The facts of a game of Skull King."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import chex
 import jax
@@ -60,7 +60,8 @@ def draw_deal(env: "SkullKingEnv", key: chex.PRNGKey) -> dict[str, chex.Array]:
 def read_deal(env: "SkullKingEnv", deal: Deal) -> dict[str, chex.Array]:
     """SK-3: the deal as arrays; a ValueError for one that could not have been dealt. Traced arrays pass unchecked."""
     check_deal_keys(env.id, deal, ("starter", "decks"))
-    starter, decks = deal["starter"], deal["decks"]
+    starter: Any = deal["starter"]
+    decks: Any = deal["decks"]
     check_deal_int(env.id, "deal starter", starter, 0, env.num_players - 1)
     rounds = len(env.hand_sizes)
     if not hasattr(decks, "__len__") or len(decks) != rounds:
