@@ -67,10 +67,9 @@ def rule_based(env: Env, *arguments: Any, **options: Any) -> Agent:
 
 def load(path: str, env: Env, greedy: bool = False) -> Agent:
     """The trained network of a run folder (its newest checkpoint) or of one checkpoint folder."""
-    from agents.networks import load_network, network_agent
+    from agents import networks
 
-    network, params = load_network(path, env)
-    return network_agent(env, network, params, greedy)
+    return networks.network_agent(*networks.load(path, env), greedy)
 
 
 def _ppo(env: Env, network: str, style: str = "sampled") -> Agent:

@@ -19,7 +19,6 @@ import time
 import jax
 import jax.numpy as jnp
 
-from agents.networks import observation_size
 from train import ppo
 from train.ppo_skullking import Config, make_task
 
@@ -32,13 +31,15 @@ def main() -> None:
     begin = time.perf_counter()
     update = jax.jit(lambda training: ppo.update(cfg, task, training), donate_argnums=0).lower(training).compile()
     compile_seconds = time.perf_counter() - begin
-    play = jax.jit(lambda training: ppo.play(cfg, task, training.learner, training.games.tables, training.games.key))
+    collect = jax.jit(
+        lambda training: ppo.collect(cfg, task, training.learner, training.games.tables, training.games.key)
+    )
     params = jax.tree.map(jnp.copy, training.learner.params)
     passes = jax.jit(lambda params: bound(cfg, task, params))
-    seconds: dict[str, list[float]] = {"update": [], "play": [], "bound": []}
+    seconds: dict[str, list[float]] = {"update": [], "collect": [], "bound": []}
     for turn in range(args.runs + 1):
         (training, _), update_time = timed(update, training)
-        times = {"update": update_time, "play": timed(play, training)[1], "bound": timed(passes, params)[1]}
+        times = {"update": update_time, "collect": timed(collect, training)[1], "bound": timed(passes, params)[1]}
         for name, each in times.items():
             seconds[name] += [each] if turn else []  # the first turn warms up
     best = {name: min(each) for name, each in seconds.items()}
@@ -52,7 +53,7 @@ def main() -> None:
         "decisions_per_second": size / best["update"],
         "bound_decisions_per_second": size / best["bound"],
         "ratio": best["bound"] / best["update"],
-        "rollout_and_advantages_seconds": best["play"],
+        "rollout_and_advantages_seconds": best["collect"],
         "update_seconds": best["update"],
         "bound_seconds": best["bound"],
     }
@@ -76,16 +77,17 @@ def parse_arguments() -> argparse.Namespace:
 
 def bound(cfg: Config, task: ppo.Task, params):
     """The network's passes of one update and nothing else; the result depends on all of them."""
-    size = observation_size(task.env)
+    (size,) = task.model.view_shapes().shape
+    apply = task.model.network.apply
 
     def forward(total, _):
         # The observation depends on what came before, so that no pass can be moved out of the loop.
-        out = task.network.apply(params, jnp.full((cfg.envs, size), total * 1e-9))
-        return total + out.value.sum() + out.logits.sum(), None
+        out = apply(params, jnp.full((cfg.envs, size), total * 1e-9))
+        return total + out.value.sum() + out.heads.sum(), None
 
     def objective(params, seen):
-        out, _ = task.network.apply(params, seen, method="everything")
-        return out.value.sum() + out.logits.sum()
+        out = apply(params, seen)
+        return out.value.sum() + out.heads.sum()
 
     def backward(params, _):
         seen = jnp.full((cfg.rows, size), jax.tree.leaves(params)[0].ravel()[0] * 1e-9)

@@ -33,7 +33,7 @@ def ratio_deviation():
     @jax.jit
     def first(key):
         training = ppo.start(cfg, task, key)
-        _, batch = ppo.play(cfg, task, training.learner, training.games.tables, training.games.key)
+        _, batch = ppo.collect(cfg, task, training.learner, training.games.tables, training.games.key)
         return ppo.loss(cfg, task, training.learner.params, batch, 0.01)[1]["ratio_error"]
 
     return float(first(jax.random.key(0)))
@@ -43,8 +43,9 @@ def advantage_difference():
     largest = 0.0
     for seed in range(100):
         played = test_ppo.random_rollout(seed)
-        ours = advantage_by_seat(*map(jnp.asarray, played), gamma=0.97, lam=0.9)
-        largest = max(largest, np.abs(ours - test_ppo.loop_advantages(*played, 0.97, 0.9)).max())
+        ours, _ = advantage_by_seat(*map(jnp.asarray, played), gamma=0.97, lam=0.9)
+        theirs = [each or 0.0 for each in test_ppo.loop_advantages(*played, 0.97, 0.9)]
+        largest = max(largest, np.abs(ours - np.array(theirs)).max())
     return largest
 
 

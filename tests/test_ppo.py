@@ -1,6 +1,12 @@
-"""The learner by identities: advantages against a plain loop, ratios of one, and rows that must not teach."""
+"""The learner by numbers and identities: losses against numpy, advantages against a loop, a value that is learned."""
+
+import functools
+import itertools
+import sys
+import types
 
 import chex
+import distrax
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,26 +14,458 @@ import pytest
 
 import agents
 import jaxgames
-from agents.networks import log_prob_and_entropy, make_network, masked, network_agent, observation_size, sample
+from agents import networks
+from agents.networks import categorical, decide, network_agent
+from agents.networks.model import pack, unpack
+from tests.sixth_game import BET, PASS, KuhnEnv
 from tests.support import random_states
 from train import opponents, ppo, replay
 from train.advantage import advantage_by_seat
 from train.auxiliary_skullking import Auxiliary
-from train.evaluate import with_abilities
+from train.evaluate import make_match, over_seeds, versus, with_abilities
+from train.matches import mean_and_error, play, rotations, win_shares
 from train.ppo_skullking import Config, ability_priority, make_task
-from train.rollout import Decision
 from train.settings import PPO
 
 ENV = jaxgames.make("skullking", num_players=3, hand_sizes=(1, 2))  # short games: every rollout crosses endings
 MIXED = opponents.parse(("self=0.4", "past=0.2", "rule:hard=0.2", "random=0.2"))
+KUHN = KuhnEnv()
+
+
+def always(action):
+    return lambda env: lambda key, state, player: jnp.int32(action)
+
+
+def alternates(env):
+    """Passes as the first to speak, bets as the second, passes as the third."""
+    return lambda key, state, player: state.step_count % 2
+
+
+KUHN_AGENTS = {"passes": always(PASS), "bets": always(BET), "alternates": alternates}
+sys.modules["agents.kuhn"] = types.SimpleNamespace(AGENTS=KUHN_AGENTS)  # as if the game were one of ours
+PASSES, BETS, ALTERNATES = (make(KUHN) for make in KUHN_AGENTS.values())
+
+
+def loop_advantages(seat, value, reward, terminated, truncated, mover, mover_value, gamma, lam):
+    """Every decision looks ahead, in plain Python, to the same seat's next one; None where that is not to be seen."""
+    steps = len(seat)
+    advantages = [None] * steps
+    for t in reversed(range(steps)):
+        paid, end = 0.0, t
+        while True:
+            paid += reward[end, seat[t]]
+            is_last = end + 1 == steps
+            if terminated[end] or truncated[end] or is_last or seat[end + 1] == seat[t]:
+                break
+            end += 1
+        if terminated[end]:
+            following = 0.0
+        elif truncated[end] or (is_last and mover != seat[t]):
+            continue
+        elif is_last:
+            following = mover_value
+        else:
+            following = value[end + 1] + lam * (advantages[end + 1] or 0.0)
+        advantages[t] = paid + gamma * following - value[t]
+    return advantages
+
+
+def random_rollout(seed, steps=40, seats=3, ends=0.15):
+    rng = np.random.default_rng(seed)
+    ended = rng.random(steps) < ends
+    cut = ended & (rng.random(steps) < 0.5)
+    return (
+        rng.integers(0, seats, steps),  # seats decide in any order, often twice running
+        rng.normal(size=steps),
+        rng.normal(size=(steps, seats)),  # everybody is paid, mover or not
+        ended & ~cut,
+        cut,
+        rng.integers(0, seats),
+        rng.normal(),
+    )
+
+
+@pytest.mark.parametrize(("gamma", "lam"), [(0.97, 0.9), (1.0, 1.0), (0.9, 0.0)])
+def test_advantages_equal_a_plain_loop(gamma, lam):
+    for seed in range(5):
+        played = random_rollout(seed)
+        ours, is_judged = advantage_by_seat(*map(jnp.asarray, played), gamma=gamma, lam=lam)
+        theirs = loop_advantages(*played, gamma, lam)
+        assert is_judged.tolist() == [each is not None for each in theirs]
+        np.testing.assert_allclose(ours, [each or 0.0 for each in theirs], atol=1e-4)
+
+
+def test_with_lambda_one_an_advantage_is_return_minus_value():
+    """What stands for the return beyond the cut is the value of the seat's own last decision, or of its turn."""
+    seat, value, reward, *_ = random_rollout(7, ends=0.0)
+    no = np.zeros(len(seat), bool)
+    mover, mover_value = 1, 0.7
+    ours, is_judged = advantage_by_seat(
+        *map(jnp.asarray, (seat, value, reward, no, no, mover, mover_value)), gamma=1.0, lam=1.0
+    )
+    for t in np.flatnonzero(is_judged):
+        last = len(seat) if seat[t] == mover else np.flatnonzero(seat == seat[t])[-1]
+        beyond = mover_value if seat[t] == mover else value[last]
+        assert ours[t] == pytest.approx(reward[t:last, seat[t]].sum() + beyond - value[t], abs=1e-4)
+    assert (~is_judged).sum() == 2  # the last decisions of the two seats that are not to move
+
+
+def test_a_reward_while_others_move_is_paid_to_the_last_decision_and_not_across_an_ending():
+    seat, value = jnp.array([0, 1, 1, 0, 1]), jnp.zeros(5)
+    reward = jnp.zeros((5, 2)).at[2, 0].set(1.0).at[3, 1].set(2.0)
+    terminated = jnp.array([False, False, False, True, False])
+    no = jnp.zeros(5, bool)
+    ours, _ = advantage_by_seat(seat, value, reward, terminated, no, 1, 7.0, gamma=1.0, lam=0.0)
+    assert ours.tolist() == [1.0, 0.0, 2.0, 0.0, 7.0]
+
+
+def test_a_truncated_game_is_worth_its_value_and_not_nothing():
+    """The last decision before the cut stands for what would have followed; it is not judged itself."""
+    seat, value = jnp.array([0, 1, 0, 1, 0, 1]), jnp.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    no, cut = jnp.zeros(6, bool), jnp.array([False, False, False, True, False, False])
+    ours, is_judged = advantage_by_seat(seat, value, jnp.zeros((6, 2)), no, cut, 0, 9.0, gamma=1.0, lam=1.0)
+    assert ours.tolist() == [2.0, 2.0, 0.0, 0.0, 4.0, 0.0]
+    assert is_judged.tolist() == [True, True, False, False, True, False]
+
+
+SMALL = PPO(
+    total_steps=4 * 64 * 8,
+    envs=64,
+    steps=8,
+    minibatches=4,
+    past_selves=2,
+    gamma=0.9,
+    lam=0.6,
+    clip=0.1,
+    value_weight=0.7,
+)
+SCALE = 2.5
+
+
+class Update(types.SimpleNamespace):
+    """task, learner, tables before and after a rollout, its transitions [step, env], values to move, rows."""
+
+
+@pytest.fixture(scope="module")
+def kuhn():
+    task = ppo.Task(
+        networks.make("mlp", KUHN, widths=(8,)), opponents.parse(("self=0.5", "alternates=0.5")), reward_scale=SCALE
+    )
+
+    @jax.jit
+    def first(key):
+        training = ppo.start(SMALL, task, key)
+        learner, before = training.learner, training.games.tables
+        after, transitions = ppo.rollout(task, learner, before, key, SMALL.steps)
+        values = ppo.values_to_move(task, learner.params, after.states)
+        batch = ppo.judge(SMALL, task, transitions, after.states.current_player, values)
+        return {
+            "learner": learner,
+            "before": before,
+            "after": after,
+            "transitions": transitions,
+            "values": values,
+            "batch": batch,
+        }
+
+    return Update(task=task, **first(jax.random.key(0)))
+
+
+def test_rollouts_are_judged_seat_by_seat_in_scaled_rewards(kuhn):
+    """Every game against the loop: discount, lambda, whose turn it is at the cut, what a chip is worth."""
+    played, batch = kuhn.transitions, jax.tree.map(np.asarray, kuhn.batch)
+    advantage, target, weight = (
+        each.reshape(SMALL.steps, SMALL.envs) for each in (batch.advantage, batch.target, batch.weight)
+    )
+    for env in range(SMALL.envs):
+        value = np.asarray(played.decision.value[:, env], np.float64)
+        theirs = loop_advantages(
+            np.asarray(played.seat[:, env]),
+            value,
+            SCALE * np.asarray(played.reward[:, env]),
+            np.asarray(played.terminated[:, env]),
+            np.asarray(played.truncated[:, env]),
+            kuhn.after.states.current_player[env],
+            float(kuhn.values[env]),
+            SMALL.gamma,
+            SMALL.lam,
+        )
+        np.testing.assert_allclose(advantage[:, env], [each or 0.0 for each in theirs], atol=1e-4)
+        np.testing.assert_allclose(target[:, env], advantage[:, env] + value, atol=1e-5)
+        teaches = np.array([each is not None for each in theirs]) & np.asarray(played.is_own[:, env])
+        np.testing.assert_array_equal(weight[:, env], teaches)
+
+
+def numpy_losses(params, view, row, cfg, entropy_weight):
+    """The clipped objective in float64 for a network of two layers whose actions are all legal, written plainly."""
+    layers = jax.tree.map(lambda leaf: np.asarray(leaf, np.float64), params["params"])
+    hidden = np.maximum(view @ layers["layers_0"]["kernel"] + layers["layers_0"]["bias"], 0)
+    out = hidden @ layers["outputs"]["kernel"] + layers["outputs"]["bias"]
+    logits, value = out[:, :-1], out[:, -1]
+    log_probs = logits - np.log(np.exp(logits).sum(1, keepdims=True))
+    entropy = -(np.exp(log_probs) * log_probs).sum(1)
+    ratio = np.exp(log_probs[np.arange(len(logits)), row["choice"]] - row["log_prob"])
+    weight = row["weight"] / row["weight"].sum()
+    advantage = row["advantage"] - (weight * row["advantage"]).sum()
+    advantage /= np.sqrt((weight * advantage**2).sum())
+    surrogate = np.minimum(ratio * advantage, np.clip(ratio, 1 - cfg.clip, 1 + cfg.clip) * advantage)
+    found = {
+        "policy_loss": -(weight * surrogate).sum(),
+        "value_loss": (weight * (value - row["target"]) ** 2).sum() / 2,
+        "entropy": (weight * entropy).sum(),
+        "approx_kl": (weight * (ratio - 1 - np.log(ratio))).sum(),
+        "clip_fraction": (weight * (np.abs(ratio - 1) > cfg.clip)).sum(),
+    }
+    total = found["policy_loss"] + cfg.value_weight * found["value_loss"] - entropy_weight * found["entropy"]
+    return found | {"loss": total}
+
+
+def test_the_loss_is_that_of_a_plain_numpy_reference(kuhn):
+    rng, rows, transition = np.random.default_rng(0), SMALL.envs * SMALL.steps, kuhn.batch.transition
+    # As later in an epoch: the policy has moved, and many ratios lie outside the clip, on either side.
+    moved = transition.decision._replace(log_prob=transition.decision.log_prob + rng.normal(0, 0.3, rows))
+    batch = kuhn.batch._replace(
+        advantage=rng.normal(1, 2, rows), target=rng.normal(size=rows), transition=transition._replace(decision=moved)
+    )
+    batch = jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32) if leaf.dtype == np.float64 else leaf, batch)
+    params = jax.tree.map(lambda leaf: leaf + 0.3 * rng.normal(size=leaf.shape).astype("f"), kuhn.learner.params)
+    row = {
+        "choice": np.asarray(moved.choice),
+        "log_prob": np.asarray(moved.log_prob, np.float64),
+        **{name: np.asarray(getattr(batch, name), np.float64) for name in ("weight", "advantage", "target")},
+    }
+    theirs = numpy_losses(params, np.asarray(moved.kept.view, np.float64), row, SMALL, 0.2)
+    ours, measured = jax.jit(lambda params: ppo.loss(SMALL, kuhn.task, params, batch, 0.2))(params)
+    assert 0.3 < theirs["clip_fraction"] < 0.95
+    assert 0 < row["weight"].mean() < 0.9
+    assert ours == pytest.approx(theirs["loss"], abs=1e-4)
+    for name, value in theirs.items():
+        assert measured[name] == pytest.approx(value, abs=1e-4), name
+
+
+def test_what_an_update_reports_are_plain_statistics(kuhn):
+    played, found, own = kuhn.transitions, ppo.summarise(kuhn.batch), np.asarray(kuhn.batch.weight) > 0
+    target, value = np.asarray(kuhn.batch.target)[own], np.asarray(kuhn.batch.transition.decision.value)[own]
+    assert found["explained_variance"] == pytest.approx(1 - ((target - value) ** 2).mean() / target.var(), abs=1e-4)
+    assert found["games"] == played.terminated.sum()
+    assert found["own_decisions"] == pytest.approx(float(np.mean(played.is_own)), abs=1e-5)
+    # A return is in chips: nothing for the two seats together against itself, else what the learner's seat was paid.
+    against_itself, against_others = np.split(np.asarray(played.final_return), 2, axis=1)
+    assert (against_itself == 0).all()
+    assert {-2.0, -1.0, 1.0, 2.0} >= set(np.unique(against_others)) - {0.0} > set()
+    assert found["return"] == pytest.approx(float(against_others.sum() / played.terminated.sum()), abs=1e-4)
+
+
+def test_the_learner_plays_its_seats_and_its_rivals_play_theirs(kuhn):
+    """Who alternates has passed after an even number of words and bet after an odd one."""
+    played = kuhn.transitions
+    words = np.asarray(played.decision.kept.view)[..., 3:].sum(-1)
+    own = np.asarray(played.is_own)
+    np.testing.assert_array_equal(played.action[own], played.decision.action[own])
+    np.testing.assert_array_equal(played.action[~own], words[~own] % 2)
+    assert (played.decision.action[~own] != played.action[~own]).any()  # the learner would have done otherwise
+    assert own[:, : SMALL.envs // 2].all()
+    assert 0.3 < own[:, SMALL.envs // 2 :].mean() < 0.7
+
+
+def test_a_lineup_lasts_for_a_game_and_the_learning_seat_changes_from_game_to_game(kuhn):
+    played = kuhn.transitions
+    lanes = slice(SMALL.envs // 2, None)  # against others
+    ended = np.asarray(played.terminated[:, lanes])
+    for own, seat, ends in zip(
+        np.asarray(played.is_own[:, lanes]).T, np.asarray(played.seat[:, lanes]).T, ended.T, strict=True
+    ):
+        mine = np.where(own, seat, 1 - seat)  # the learner's seat at every step
+        assert (mine[1:] == mine[:-1])[~ends[:-1]].all()
+    before, after = (np.asarray(tables.lineup.seat)[lanes] for tables in (kuhn.before, kuhn.after))
+    assert (before != after).any()
+    assert (before == after)[~ended.any(0)].all()
+
+
+def test_past_selves_play_as_they_once_did_each_in_its_own_games(kuhn):
+    """Of two past selves one always bets and one never, while the learner always passes."""
+    task = ppo.Task(kuhn.task.model, opponents.parse(("self=1", "past=1")))
+
+    def leaning(*tilts):
+        def tilt(path, leaf):
+            is_bias = [key.key for key in path[-2:]] == ["outputs", "bias"]
+            return np.stack([np.array([0, each, 0], "f") if is_bias else np.asarray(leaf) for each in tilts])
+
+        return jax.tree_util.tree_map_with_path(tilt, kuhn.learner.params)
+
+    params = jax.tree.map(lambda leaf: leaf[0], leaning(-50))
+    learner = kuhn.learner._replace(params=params, past=opponents.PastSelves(leaning(50, -50), jnp.array([0, 1])))
+    _, played = jax.jit(lambda key: ppo.rollout(task, learner, kuhn.before, key, 8))(jax.random.key(1))
+    bets, own = np.asarray(played.action == BET), np.asarray(played.is_own)
+    assert not bets[own].any()
+    against = [np.flatnonzero(~own.all(0) & (np.arange(SMALL.envs) % 2 == i)) for i in range(2)]
+    shares = sorted(bets[:, lanes][~own[:, lanes]].mean() for lanes in against)
+    assert shares == [0.0, 1.0]
+
+
+def test_schedules_run_in_straight_lines_from_their_first_to_their_last_value():
+    cfg = PPO(learning_rate=0.5, final_learning_rate=0.1, max_gradient=1e9, entropy_weight=0.4, total_steps=200_000)
+    assert cfg.updates == 4
+    assert [float(ppo.entropy_weight_at(cfg, updates)) for updates in (0, 2)] == pytest.approx([0.4, 0.2005])
+    optimiser, params = ppo.make_optimiser(cfg, 3), {"x": jnp.zeros(1)}
+    state, changes = optimiser.init(params), []
+    for _ in range(4 * 3 + 1):
+        change, state = optimiser.update({"x": jnp.ones(1)}, state, params)
+        changes.append(-change["x"].item())
+    assert changes == pytest.approx(np.linspace(0.5, 0.1, 13), rel=1e-3)
+
+
+def kuhn_nodes():
+    """Every deal with every unfinished sequence of words."""
+    sequences = [(), (PASS,), (BET,), (PASS, BET)]
+    return [(deck, said) for deck in itertools.permutations(range(3)) for said in sequences]
+
+
+def kuhn_value(seat, plays):
+    """What `seat` wins from a uniformly random opponent by betting where `plays[card, said]`, exactly."""
+
+    def expect(deck, said):
+        bets = said.count(BET)
+        if len(said) >= 2 and said != (PASS, BET):  # settled
+            winner = (said.index(BET) % 2) if bets == 1 else int(deck[1] > deck[0])
+            return (2 if bets == 2 else 1) * (1 if winner == seat else -1)
+        if len(said) % 2 == seat:
+            return expect(deck, (*said, int(plays[deck[seat], said])))
+        return (expect(deck, (*said, PASS)) + expect(deck, (*said, BET))) / 2
+
+    return np.mean([expect(deck, ()) for deck in itertools.permutations(range(3))])
+
+
+def best_against_random(seat):
+    """The most that any plan wins: two sequences of words at which the seat speaks, three cards."""
+    places = [(card, said) for card in range(3) for said in {0: [(), (PASS, BET)], 1: [(PASS,), (BET,)]}[seat]]
+    plans = (dict(zip(places, plan, strict=True)) for plan in itertools.product((PASS, BET), repeat=len(places)))
+    return max(kuhn_value(seat, plan) for plan in plans)
+
+
+def test_a_tiny_game_is_learned_to_its_known_value():
+    """Kuhn poker against a random player: the best reply is known, and PPO must find it from either seat."""
+    task = ppo.Task(networks.make("mlp", KUHN, widths=(32,)), opponents.parse(("random=1",)))
+    cfg = PPO(total_steps=40 * 128 * 16, envs=128, steps=16, minibatches=8, epochs=4, learning_rate=5e-3)
+    training, measured = jax.jit(lambda key: ppo.advance(cfg, task, ppo.start(cfg, task, key), 40))(jax.random.key(0))
+    assert measured["return"][-10:].mean() > measured["return"][:3].mean() + 0.3
+
+    step, act = jax.jit(KUHN.step), jax.jit(network_agent(task.model, training.learner.params, greedy=True))
+    plan = {}
+    for deck, said in kuhn_nodes():
+        state = KUHN.init(jax.random.key(0), deal={"deck": deck})
+        for action in said:
+            state = step(state, action)
+        plan[deck[len(said) % 2], said] = int(act(jax.random.key(0), state, state.current_player))
+    for seat in (0, 1):
+        assert kuhn_value(seat, plan) == pytest.approx(best_against_random(seat), abs=1e-9)
+
+
+def test_rotations_put_every_agent_in_every_seat():
+    assert rotations([0, 1, 2]).tolist() == [[0, 1, 2], [2, 0, 1], [1, 2, 0]]
+
+
+@pytest.mark.parametrize(
+    ("scores", "shares", "lowest"),
+    [
+        ([3, 1, 2, 0], [1, 0, 0, 0], [0, 0, 0, 1]),
+        ([5, 5, 1, 5], [1 / 3, 1 / 3, 0, 1 / 3], [0, 0, 1, 0]),
+        ([-2, -2, -2, -2], [0.25] * 4, [0.25] * 4),
+        ([10, 9, 0, 0], [1, 0, 0, 0], [0, 0, 0.5, 0.5]),  # two above the mean, one winner
+    ],
+)
+def test_a_win_is_shared_by_the_best_alone(scores, shares, lowest):
+    np.testing.assert_allclose(win_shares(scores), shares)
+    np.testing.assert_allclose(win_shares(scores, lowest=True), lowest)
+
+
+def test_a_standard_error_is_that_of_a_mean():
+    assert mean_and_error(np.array([1.0, 2.0, 3.0, 6.0])) == pytest.approx((3.0, np.sqrt(14 / 3 / 4)))
+    found = over_seeds([{"wins": (1.0, 9.0)}, {"wins": (3.0, 9.0)}])
+    assert found["wins"] == pytest.approx((2.0, 1.0))
+
+
+def test_matches_of_a_known_result():
+    """Who always bets takes one chip from who always passes, from either seat and whatever the cards."""
+    against_passing = {"wins_percent": (100.0, 0.0), "score": (1.0, 0.0), "others_score": (-1.0, 0.0)}
+    assert versus(KUHN, BETS, PASSES, seed=0, deals=20) == against_passing
+    # One match compiles for each rival and takes parameters: here the action itself.
+    match = make_match(KUHN, lambda action: lambda key, state, player: action, [BETS, PASSES], 16)
+    assert match(jnp.int32(BET), 1, jax.random.key(0), 40) == against_passing
+    folded = match(jnp.int32(PASS), 0, jax.random.key(0), 40)
+    assert folded == {"wins_percent": (0.0, 0.0), "score": (-1.0, 0.0), "others_score": (1.0, 0.0)}
+    # Two who always bet show their cards for two chips; over both seats of the same deal they come out even.
+    even = match(jnp.int32(BET), 0, jax.random.key(0), 40)
+    assert even == {"wins_percent": (50.0, 0.0), "score": (0.0, 0.0), "others_score": (0.0, 0.0)}
+
+
+def test_played_games_are_the_same_deals_in_every_seat_and_watched_to_their_end():
+    counted = (np.int32(0), lambda log, before, action, after: log + 1)
+    played = play(KUHN, (BETS, ALTERNATES), rotations([0, 1]), jax.random.key(3), 21, batch=8, watch=counted)
+    assert played.returns.shape == (21, 2, 2)
+    np.testing.assert_array_equal(played.states.deck[:, 0], played.states.deck[:, 1])
+    assert len(np.unique(played.states.deck, axis=0)) > 3
+    np.testing.assert_array_equal(played.returns, jax.vmap(jax.vmap(KUHN.scores))(played.states))
+    # Bet and fold; pass, bet and fold: who alternates calls as the second and folds as the third to speak.
+    assert played.log.tolist() == [[2, 3]] * 21
+    np.testing.assert_array_equal(np.abs(played.returns).max(-1), [[2, 1]] * 21)
+
+
+@pytest.mark.parametrize("num_envs", [7, 64, 512])
+@pytest.mark.parametrize(
+    "mixture",
+    [
+        MIXED,
+        opponents.parse(("self=1", "random=1")),
+        opponents.parse(("random=0.01", "self=0.99")),
+        opponents.in_stages(opponents.parse(("rule=1", "self=2")), opponents.parse(("past=3", "rule=1")), 5),
+    ],
+)
+def test_kinds_of_opponents_lie_side_by_side_in_their_shares(mixture, num_envs):
+    """At every stage each kind sits in its own games alone, as often as its share says, and few games lie idle."""
+    for updates in (0, 9):
+        shares = np.asarray(mixture.shares_at(jnp.int32(updates)))
+        keys = jax.random.split(jax.random.key(0), 200)
+        draw = functools.partial(opponents.sample_lineup, mixture, 3, jnp.int32(updates), num_envs=num_envs)
+        rival = np.asarray(jax.jit(jax.vmap(draw))(keys).rival)
+        for i, share in enumerate(shares):
+            lanes = mixture.lanes(i, num_envs)
+            where = np.flatnonzero((rival == i).any(0))
+            assert set(where) <= set(range(lanes.start, lanes.stop))
+            assert (rival == i).mean() == pytest.approx(share, abs=0.5 / num_envs + 1e-3)
+            if not mixture.early_updates:
+                assert lanes.stop - lanes.start <= share * num_envs + 4
+
+
+def test_shares_are_scaled_and_own_decisions_counted():
+    mixture = opponents.parse(("self=1", "rule:hard=3"))
+    assert mixture.shares == (0.25, 0.75)
+    assert mixture.own_decisions(4) == pytest.approx(0.25 + 0.75 / 4)
+    lineup = opponents.sample_lineup(mixture, 4, jnp.int32(0), jax.random.key(0), 4000)
+    assert np.bincount(lineup.seat, minlength=4).min() > 850
+
+
+def test_past_selves_are_kept_over_the_whole_run():
+    """Of 160 updates eight are left: the first, and the others not much further apart than a seventh of the run."""
+    past = opponents.first_selves({"x": jnp.zeros(2)}, 8)
+    keep = jax.jit(lambda past, updates: opponents.keep_self(past, {"x": jnp.full(2, updates)}, updates, 2))
+    for updates in range(1, 161):
+        past = keep(past, jnp.int32(updates))
+    times = np.sort(past.updates)
+    assert times[0] == 0
+    assert times[-1] == 160
+    assert (times % 2 == 0).all()
+    assert np.diff(times).max() <= 2 * 160 / 7
+    np.testing.assert_array_equal(past.params["x"], np.stack([past.updates] * 2, 1))
+    alone = opponents.keep_self(opponents.first_selves({"x": jnp.zeros(2)}, 1), {"x": jnp.ones(2)}, jnp.int32(1), 1)
+    assert alone.updates.tolist() == [1]
 
 
 @pytest.fixture(scope="module")
 def task():
-    """Everything switched on: auxiliary heads, prioritised minibatches, replay."""
     auxiliary = Auxiliary(ENV)
-    network = make_network(ENV, widths=(32,), auxiliary=auxiliary.heads)
-    return ppo.Task(ENV, network, MIXED, auxiliary=auxiliary, priority=ability_priority)
+    model = networks.make("mlp", ENV, widths=(32,), auxiliary=auxiliary.heads)
+    return ppo.Task(model, MIXED, auxiliary=auxiliary, priority=ability_priority)
 
 
 FULL = PPO(
@@ -35,8 +473,8 @@ FULL = PPO(
     envs=16,
     steps=32,
     minibatches=4,
-    pool=2,
-    remember_every=1,
+    past_selves=2,
+    past_every=1,
     auxiliary_weight=0.1,
     prioritised=True,
     replay=160,
@@ -52,7 +490,7 @@ def two_seeds(task):
     @jax.vmap
     def train(key):
         before = ppo.start(FULL, task, key)
-        tables, batch = ppo.play(FULL, task, before.learner, before.games.tables, key)
+        tables, batch = ppo.collect(FULL, task, before.learner, before.games.tables, key)
         return batch, tables, before, *ppo.advance(FULL, task, before, 2)
 
     return train(jax.random.split(jax.random.key(0), 2))
@@ -70,110 +508,119 @@ def gradient(task):
     return jax.jit(jax.grad(lambda params, batch: ppo.loss(FULL, task, params, batch, 0.01), has_aux=True))
 
 
-def loop_advantages(seat, value, reward, done, bootstrap, gamma, lam):
-    """Every decision looks ahead, in plain Python, to the same seat's next one."""
-    advantages = np.zeros(len(seat))
-    for t in reversed(range(len(seat))):
-        paid, end = 0.0, t
-        while True:
-            paid += reward[end, seat[t]]
-            if done[end] or end + 1 == len(seat) or seat[end + 1] == seat[t]:
-                break
-            end += 1
-        following = 0.0 if done[end] else bootstrap[seat[t]]
-        if not done[end] and end + 1 < len(seat):
-            following = value[end + 1] + lam * advantages[end + 1]
-        advantages[t] = paid + gamma * following - value[t]
-    return advantages
-
-
-def random_rollout(seed, steps=40, seats=3, ends=0.15):
-    rng = np.random.default_rng(seed)
-    return (
-        rng.integers(0, seats, steps),  # seats decide in any order, often twice running
-        rng.normal(size=steps),
-        rng.normal(size=(steps, seats)),  # everybody is paid, mover or not
-        rng.random(steps) < ends,
-        rng.normal(size=seats),
-    )
-
-
-@pytest.mark.parametrize(("gamma", "lam"), [(0.97, 0.9), (1.0, 1.0), (0.9, 0.0)])
-def test_advantages_equal_a_plain_loop(gamma, lam):
-    for seed in range(5):
-        played = random_rollout(seed)
-        ours = advantage_by_seat(*map(jnp.asarray, played), gamma=gamma, lam=lam)
-        np.testing.assert_allclose(ours, loop_advantages(*played, gamma, lam), atol=1e-4)
-
-
-def test_with_lambda_one_an_advantage_is_return_minus_value():
-    seat, value, reward, done, bootstrap = random_rollout(7, ends=0.0)
-    ours = advantage_by_seat(*map(jnp.asarray, (seat, value, reward, done, bootstrap)), gamma=1.0, lam=1.0)
-    to_come = reward[::-1].cumsum(0)[::-1] + bootstrap
-    np.testing.assert_allclose(ours, to_come[np.arange(len(seat)), seat] - value, atol=1e-4)
-
-
-def test_a_reward_while_others_move_is_paid_to_the_last_decision_and_not_across_an_ending():
-    seat, value = jnp.array([0, 1, 1, 0, 1]), jnp.zeros(5)
-    reward = jnp.zeros((5, 2)).at[2, 0].set(1.0).at[3, 1].set(2.0)
-    done = jnp.array([False, False, False, True, False])
-    ours = advantage_by_seat(seat, value, reward, done, jnp.array([5.0, 7.0]), gamma=1.0, lam=0.0)
-    assert ours.tolist() == [1.0, 0.0, 2.0, 0.0, 7.0]
-
-
 def test_the_ratio_is_one_before_the_first_step_also_across_endings(judged, gradient):
     learner, batch, _ = judged
-    assert batch.decision.done.sum() > 8
+    assert batch.transition.terminated.sum() > 8
     losses = gradient(learner.params, batch)[1]
     assert losses["ratio_error"] < 1e-5
-    assert losses["divergence"] < 1e-6
+    assert losses["approx_kl"] < 1e-6
+    assert losses["clip_fraction"] == 0
 
 
 def test_only_the_learners_own_decisions_teach(judged, gradient):
     learner, batch, _ = judged
-    own = batch.decision.is_own
-    assert 0.2 < own.mean() < 0.9
+    teaches, decision = batch.weight > 0, batch.transition.decision
+    assert 0.2 < teaches.mean() < 0.9
     spoilt = batch._replace(
-        advantage=jnp.where(own, batch.advantage, 1e3),
-        target=jnp.where(own, batch.target, -1e3),
-        decision=batch.decision._replace(log_prob=jnp.where(own, batch.decision.log_prob, -5.0)),
+        advantage=jnp.where(teaches, batch.advantage, 1e3),
+        target=jnp.where(teaches, batch.target, -1e3),
+        transition=batch.transition._replace(
+            decision=decision._replace(log_prob=jnp.where(teaches, decision.log_prob, -5.0))
+        ),
     )
     plain, other = (gradient(learner.params, each)[0] for each in (batch, spoilt))
     chex.assert_trees_all_close(plain, other, atol=1e-5)
 
 
-def test_rows_of_the_learner_come_first_and_once(task, judged):
+def test_rows_that_teach_come_first_and_once(task, judged):
     batch = judged[1]
     rows = np.asarray(ppo.shuffle(FULL, task, batch, jax.random.key(1))[0])
     assert len(set(rows.tolist())) == len(rows)
     assert len(rows) % FULL.minibatches == 0
-    own = np.asarray(batch.decision.is_own)
-    assert own[rows].sum() == min(own.sum(), len(rows))
+    teaches = np.asarray(batch.weight) > 0
+    assert teaches[rows].sum() == min(teaches.sum(), len(rows))
+    parts = teaches[rows].reshape(FULL.minibatches, -1).sum(1)
+    assert parts.max() - parts.min() <= 1  # every minibatch has its part of them
+    assert (rows != np.asarray(ppo.shuffle(FULL, task, batch, jax.random.key(2))[0])).mean() > 0.9
 
 
-def test_rollouts_record_legal_play_and_rotate_the_learning_seat(judged):
+def test_rollouts_record_legal_play_and_rotate_the_learning_seat(task, judged):
     _, batch, tables = judged
-    played = batch.decision
-    chosen = jnp.take_along_axis(played.mask, played.action[..., None], axis=-1)
-    assert chosen.all()
-    assert isinstance(played, Decision)
-    assert set(np.unique(tables.lineup.rival)) <= set(range(4))
-    assert len(np.unique(tables.lineup.seat)) == 3
+    played = batch.transition
+    _, mask = jax.vmap(task.model.recall)(played.decision.kept)
+    assert jnp.take_along_axis(mask, played.action[:, None], axis=-1).all()
+    assert jnp.take_along_axis(mask, played.decision.choice[:, None], axis=-1).all()
+    assert set(np.unique(tables.lineup.rival)) == set(range(4))
     assert set(np.unique(played.seat[played.is_own])) == {0, 1, 2}
 
 
-def test_everything_trains_together_for_many_seeds_and_past_selves_are_remembered(two_seeds):
-    _, _, before, after, measured = two_seeds
+def test_a_decision_that_was_kept_is_recalled_as_it_was_made(task, judged):
+    learner, _, tables = judged
+
+    @jax.jit
+    @jax.vmap
+    def twice(state, key):
+        made = decide(task.model, learner.params, state, state.current_player, key)
+        policy, out = networks.reconsider(task.model, learner.params, made.kept)
+        view, mask = task.model.recall(made.kept)
+        same = (view == task.model.look(state, state.current_player)).all() & (
+            mask == ENV.legal_action_mask(state)
+        ).all()
+        return made, policy.log_prob(made.choice), out.value, same
+
+    made, log_prob, value, same = twice(tables.states, jax.random.split(jax.random.key(0), FULL.envs))
+    np.testing.assert_allclose(made.log_prob, log_prob, atol=1e-6)
+    np.testing.assert_allclose(made.value, value, atol=1e-6)
+    assert same.all()
+
+
+@pytest.mark.parametrize("size", [1, 31, 32, 33, 100])
+def test_a_mask_survives_its_bits(size):
+    mask = np.random.default_rng(size).random(size) < 0.5
+    words = pack(jnp.asarray(mask))
+    assert words.shape == (-(-size // 32),)
+    np.testing.assert_array_equal(unpack(words, size), mask)
+
+
+def test_everything_trains_together_for_many_seeds_and_past_selves_are_kept(two_seeds):
+    _, _, _, after, measured = two_seeds
     assert all(np.isfinite(values).all() and values.shape == (2, 2) for values in measured.values())
     assert {"abilities_loss", "bid_loss", "cards_loss", "replay_loss"} <= set(measured)
     assert (measured["cards_loss"][:, 1] < measured["cards_loss"][:, 0]).all()
-    memory = after.games.memory
-    assert (memory.current_index == 2 * FULL.rows - FULL.replay).all()  # a ring: the oldest are overwritten
-    assert memory.is_full.all()
-    first, now, past = (tree["params"]["outputs"]["kernel"] for tree in (before.learner.params, *after.learner[::2]))
+    buffer = after.games.buffer
+    assert (buffer.current_index == 2 * FULL.rows - FULL.replay).all()  # a ring: the oldest are overwritten
+    assert buffer.is_full.all()
+    now, past = (tree["params"]["outputs"]["kernel"] for tree in (after.learner.params, after.learner.past.params))
     assert not np.allclose(now[0], now[1])
-    assert not np.allclose(past[:, 1], first)  # remembered after each update, in turn: slot 1, then slot 0
-    assert not np.allclose(past[:, 0], past[:, 1])
+    assert np.sort(after.learner.past.updates).tolist() == [[0, 2]] * 2
+    newest = np.argmax(after.learner.past.updates, 1)
+    assert not np.allclose(past[0, newest[0]], past[0, 1 - newest[0]])
+    assert (after.learner.updates == 2).all()
+
+
+def test_replay_has_an_optimiser_of_its_own(two_seeds):
+    """Adam counts its steps: those of the policy and those of replay do not mix."""
+
+    def steps(state):
+        return {int(leaf[0]) for path, leaf in jax.tree_util.tree_leaves_with_path(state) if "count" in str(path[-1])}
+
+    learner = two_seeds[3].learner
+    assert steps(learner.optimiser) == {2 * FULL.epochs * FULL.minibatches}
+    assert steps(learner.replay_optimiser) == {2 * FULL.replay_steps}
+
+
+def test_replay_leaves_the_policy_where_it_was_and_moves_the_value(task, judged):
+    """The loss is zero for a value that is right, grows with its error, and with every move of the policy."""
+    learner, batch, _ = judged
+    right = ppo.experience(batch)._replace(target=batch.transition.decision.value)
+    cfg = PPO(**{**vars(FULL), "auxiliary_weight": 0.0})
+    loss = jax.jit(lambda params, rows: replay.replay_loss(cfg, task, params, learner.params, rows, batch.weight))
+    assert loss(learner.params, right) == pytest.approx(0, abs=1e-6)
+    assert loss(learner.params, right._replace(target=right.target + 2)) == pytest.approx(0.5 * 0.5 * 4, rel=1e-4)
+    moved = jax.tree.map(lambda leaf: leaf + 0, learner.params)
+    kernel = moved["params"]["outputs"]["kernel"]
+    moved["params"]["outputs"]["kernel"] = kernel.at[:, :-1].multiply(400)  # policy columns alone
+    assert loss(moved, right) > 1e-3
 
 
 def test_auxiliary_labels_of_a_rollout_are_those_of_the_rules_page(judged):
@@ -195,109 +642,124 @@ def test_rows_without_a_label_cost_nothing(task, judged):
     assert all((loss >= 0).all() for loss in task.auxiliary.losses(predicted, labels).values())
 
 
-def test_ability_decisions_are_drawn_five_times_as_often(task, judged):
+def test_auxiliary_losses_weigh_what_the_settings_say(task, judged):
+    learner, batch, _ = judged
+    light, heavy = (PPO(**{**vars(FULL), "auxiliary_weight": weight}) for weight in (0.1, 0.7))
+    (a, found), (b, _) = (ppo.loss(cfg, task, learner.params, batch, 0.01) for cfg in (light, heavy))
+    labels = sum(float(found[f"{name}_loss"]) for name, _ in task.auxiliary.heads)
+    assert float(b - a) == pytest.approx(0.6 * labels, rel=1e-4)
+
+
+def test_ability_decisions_are_sampled_five_times_as_often(task, judged):
     """SK-61: with replacement, in proportion to priority; importance weights undo it."""
     batch = judged[1]
-    rare, own = np.asarray(batch.decision.priority) == 5, np.asarray(batch.decision.is_own)
+    rare, teaches = np.asarray(batch.transition.priority) == 5, np.asarray(batch.weight) > 0
     assert 0 < rare.mean() < 0.2
-    draw = jax.jit(jax.vmap(lambda key: ppo.draw_by_priority(FULL, task, batch, key)))
-    rows, weights = draw(jax.random.split(jax.random.key(1), 50))
-    assert own[np.asarray(rows)].all()
-    share = 5 * rare[own].mean() / (5 * rare[own].mean() + 1 - rare[own].mean())
-    assert rare[np.asarray(rows)].mean() == pytest.approx(share, abs=0.02)
-    assert np.asarray(weights).mean() == pytest.approx(1, abs=0.02)
-    assert np.asarray(weights)[rare[np.asarray(rows)]].max() < 1
+    sample = jax.jit(jax.vmap(lambda key: ppo.sample_by_priority(FULL, task, batch, key)))
+    rows, weights = map(np.asarray, sample(jax.random.split(jax.random.key(1), 50)))
+    assert teaches[rows].all()
+    share = 5 * rare[teaches].mean() / (5 * rare[teaches].mean() + 1 - rare[teaches].mean())
+    assert rare[rows].mean() == pytest.approx(share, abs=0.02)
+    assert weights.mean() == pytest.approx(1, abs=0.02)
+    assert weights[rare[rows]].max() < 1
 
 
-def test_replay_draws_by_priority_and_never_other_players_decisions():
+def test_replay_samples_by_priority_and_never_rows_without_weight():
     buffer = replay.make_buffer(4000, 4000)
-    row = replay.Memory(jnp.zeros(2), jnp.zeros(3, bool), jnp.float32(0), jnp.bool_(False), ())
+    row = replay.Experience(jnp.zeros(2), jnp.float32(0), jnp.float32(0), ())
     rows = jax.tree.map(lambda leaf: jnp.zeros((4, *leaf.shape), leaf.dtype), row)
-    rows = rows._replace(target=jnp.arange(4.0), is_own=jnp.array([True, True, False, True]))
-    state = replay.remember(buffer, buffer.init(row), rows, jnp.array([1.0, 5.0, 9.0, 1.0]))
-    drawn = buffer.sample(state, jax.random.key(0))
-    shares = np.bincount(drawn.experience.target.astype(int), minlength=4) / 4000
+    rows = rows._replace(target=jnp.arange(4.0), weight=jnp.array([1.0, 1.0, 0.0, 1.0]))
+    state = replay.add(buffer, buffer.init(row), rows, jnp.array([1.0, 5.0, 9.0, 1.0]))
+    sampled = buffer.sample(state, jax.random.key(0))
+    shares = np.bincount(sampled.experience.target.astype(int), minlength=4) / 4000
     np.testing.assert_allclose(shares, [1 / 7, 5 / 7, 0, 1 / 7], atol=0.03)
-    np.testing.assert_allclose(replay.importance(drawn.probabilities, 3).mean(), 1, atol=0.05)
+    np.testing.assert_allclose(replay.importance(sampled.probabilities, 3).mean(), 1, atol=0.05)
 
 
 def test_the_network_has_the_heads_of_the_rules_page_in_one_product():
     """SK-63: 230 -> 256 -> 256, heads 11 + 13 + 6 + 13 + 3 + 3 and one value; Jade is forced and has none."""
-    env = jaxgames.make("skullking")
-    network = make_network(env)
-    assert observation_size(env) == 230
-    shapes = jax.eval_shape(network.init, jax.random.key(0), jnp.zeros((1, 230)))["params"]
+    model = networks.make("mlp", jaxgames.make("skullking"))
+    assert model.view_shapes().shape == (230,)
+    shapes = jax.eval_shape(model.init, jax.random.key(0))["params"]
     kernels = {name: layer["kernel"].shape for name, layer in shapes.items()}
     assert kernels == {"layers_0": (230, 256), "layers_1": (256, 256), "outputs": (256, 50)}
-    assert [size for _, size in network.heads] == [11, 13, 6, 13, 3, 3]
+    assert [size for _, size in model.network.heads] == [11, 13, 6, 13, 3, 3]
 
 
 def test_bfloat16_is_for_the_products_alone():
     """On hardware that has it; what is kept and what the loss sees stays float32."""
-    coarse, fine = (make_network(ENV, widths=(64, 64), dtype=dtype) for dtype in ("bfloat16", "float32"))
-    seen = jax.random.uniform(jax.random.key(0), (32, observation_size(ENV)))
-    params = coarse.init(jax.random.key(1), seen)
+    coarse, fine = (networks.make("mlp", ENV, widths=(64, 64), dtype=dtype) for dtype in ("bfloat16", "float32"))
+    seen = jax.random.uniform(jax.random.key(0), (32, *coarse.view_shapes().shape))
+    params = coarse.init(jax.random.key(1))
     assert {leaf.dtype for leaf in jax.tree.leaves(params)} == {jnp.dtype("float32")}
-    products = [line for line in str(jax.make_jaxpr(coarse.apply)(params, seen)).splitlines() if "dot_general" in line]
+    jaxpr = str(jax.make_jaxpr(coarse.network.apply)(params, seen))
+    products = [line for line in jaxpr.splitlines() if "dot_general" in line]
     assert len(products) == 3
     assert all("bf16" in line for line in products)
-    for a, b in zip(coarse.apply(params, seen), fine.apply(params, seen), strict=True):
+    for a, b in zip(coarse.network.apply(params, seen)[:2], fine.network.apply(params, seen)[:2], strict=True):
         assert a.dtype == b.dtype == jnp.float32
         np.testing.assert_allclose(a, b, atol=0.05)
 
 
-def test_masked_actions_are_never_drawn_and_an_empty_row_stays_finite():
+def test_masked_actions_are_never_sampled_and_an_empty_row_stays_finite():
     logits = jnp.array([[0.0, 9.0, 1.0], [1.0, 2.0, 3.0]])
     mask = jnp.array([[True, False, True], [False, False, False]])
-    policy = masked(logits, mask)
-    drawn = jax.vmap(lambda key: sample(policy, key))(jax.random.split(jax.random.key(0), 200))
-    assert not (drawn[:, 0] == 1).any()
-    actions = jnp.array([0, 0])
-    assert all(np.isfinite(each).all() for each in log_prob_and_entropy(logits, mask, actions))
-    for i in range(2):
-        slope = jax.grad(lambda x, i=i: log_prob_and_entropy(x, mask, actions)[i].sum())(logits)
-        assert np.isfinite(slope).all()
-        assert slope[0, 1] == 0
+    drawn = jax.vmap(categorical(logits[0], mask[0]).sample)(jax.random.split(jax.random.key(0), 200))
+    assert set(np.unique(drawn)) == {0, 2}
+    assert categorical(logits[0], mask[0]).mode() == 2
+
+    def both(logits, mask):
+        policy = categorical(logits, mask)
+        return jnp.stack([policy.log_prob(0), policy.entropy(), policy.kl(categorical(2 * logits, mask))])
+
+    assert np.isfinite(jax.vmap(both)(logits, mask)).all()
+    slopes = jax.vmap(jax.jacobian(both))(logits, mask)
+    assert np.isfinite(slopes).all()
+    assert (slopes[0, :, 1] == 0).all()
 
 
-def test_log_probabilities_entropies_and_their_slopes_are_those_of_distrax():
+def test_a_policy_and_its_slopes_are_those_of_distrax():
     rows = 64
     logits = jax.random.normal(jax.random.key(0), (rows, 50)) * jnp.exp(jnp.linspace(-3, 4, rows))[:, None]
     mask = jax.random.bernoulli(jax.random.key(1), 0.4, (rows, 50)).at[:, 7].set(True)
-    actions = sample(masked(logits, mask), jax.random.key(2))
-
-    def theirs(logits):
-        policy = masked(logits, mask)
-        return policy.log_prob(actions), policy.entropy()
+    other = jax.random.normal(jax.random.key(2), (rows, 50))
+    choice = jax.vmap(lambda logits, mask, key: categorical(logits, mask).sample(key))(
+        logits, mask, jax.random.split(jax.random.key(3), rows)
+    )
 
     def ours(logits):
-        return log_prob_and_entropy(logits, mask, actions)
+        policy = jax.vmap(categorical)(logits, mask)
+        kl = jax.vmap(lambda a, b: a.kl(b))(policy, jax.vmap(categorical)(other, mask))
+        return jax.vmap(lambda p, c: p.log_prob(c))(policy, choice), jax.vmap(lambda p: p.entropy())(policy), kl
+
+    def theirs(logits):
+        cut = [distrax.Categorical(logits=jnp.where(mask, each, -1e9)) for each in (logits, other)]
+        return cut[0].log_prob(choice), cut[0].entropy(), cut[0].kl_divergence(cut[1])
 
     def slope(of, i):
         return jax.grad(lambda x: of(x)[i].sum())(logits)
 
-    for i in range(2):
-        np.testing.assert_allclose(ours(logits)[i], theirs(logits)[i], atol=1e-5, rtol=1e-5)
-        np.testing.assert_allclose(slope(ours, i), slope(theirs, i), atol=1e-5, rtol=1e-4)
+    for i in range(3):
+        np.testing.assert_allclose(ours(logits)[i], theirs(logits)[i], atol=1e-4, rtol=1e-4)
+        np.testing.assert_allclose(slope(ours, i), slope(theirs, i), atol=1e-4, rtol=1e-3)
 
 
-def test_actions_are_drawn_as_often_as_the_policy_says():
+def test_actions_are_sampled_as_often_as_the_policy_says():
     """Steep and flat policies over 50 actions: z of every count, and no illegal one among the unlikely."""
     logits = jax.random.normal(jax.random.key(0), (4, 50)) * jnp.array([[0.1], [1.0], [3.0], [30.0]])
     mask = jax.random.bernoulli(jax.random.key(1), 0.6, (4, 50)).at[:, 7].set(True)
-    policy = masked(logits, mask)
-    draws = 20_000
-    many = masked(jnp.repeat(logits, draws, 0), jnp.repeat(mask, draws, 0))
-    drawn = np.asarray(sample(many, jax.random.key(2))).reshape(4, draws)
-    for row, probability, legal in zip(drawn, np.asarray(policy.probs, np.float64), np.asarray(mask), strict=True):
-        counts = np.bincount(row, minlength=50)
+    policies, samples = jax.vmap(categorical)(logits, mask), 20_000
+    keys = jax.random.split(jax.random.key(2), (4, samples))
+    sampled = np.asarray(jax.vmap(lambda policy, keys: jax.vmap(policy.sample)(keys))(policies, keys))
+    for row, widths, legal in zip(sampled, np.asarray(policies.widths, np.float64), np.asarray(mask), strict=True):
+        counts, probability = np.bincount(row, minlength=50), widths / widths.sum()
         assert counts[~legal].sum() == 0
-        spread = np.sqrt(draws * probability * (1 - probability)) + 1
-        assert (np.abs(counts - draws * probability) < 5 * spread).all()
+        deviation = np.sqrt(samples * probability * (1 - probability)) + 1
+        assert (np.abs(counts - samples * probability) < 5 * deviation).all()
 
 
 def test_the_network_agent_plays_legally_and_does_not_peek(task, judged):
-    act = network_agent(ENV, task.network, judged[0].params)
+    act = network_agent(task.model, judged[0].params)
     states = random_states(ENV, jax.random.key(3), 32, 14)
 
     @jax.jit
@@ -313,6 +775,18 @@ def test_the_network_agent_plays_legally_and_does_not_peek(task, judged):
     assert same.all()
 
 
+def test_a_kind_of_network_that_is_not_known_is_a_sentence():
+    with pytest.raises(ValueError, match="kind must be one of mlp"):
+        networks.make("perceptron", ENV)
+
+
+def test_an_unknown_agent_or_folder_is_a_sentence():
+    with pytest.raises(ValueError, match="there is no checkpoint at nowhere"):
+        agents.make("ppo:nowhere", ENV)
+    with pytest.raises(ValueError, match="sampled or greedy"):
+        agents.make("ppo:nowhere,wild", ENV)
+
+
 def test_ability_baselines_swap_only_ability_decisions():
     states = random_states(jaxgames.make("skullking"), jax.random.key(5), 64, 200)
     env = jaxgames.make("skullking")
@@ -325,7 +799,7 @@ def test_ability_baselines_swap_only_ability_decisions():
 
 def test_the_curriculum_turns_abilities_on_by_steps():
     """SK-60: Harry, Roatan, Rosie, Bendt, Jade, in this order; the array is data, nothing recompiles."""
-    task = make_task(Config(curriculum=(10, 20, 30, 40, 50), envs=1, steps=10, minibatches=1, pool=1))
+    task = make_task(Config(curriculum=(10, 20, 30, 40, 50), envs=1, steps=10, minibatches=1, past_selves=1))
     on = [task.deal_data(jnp.int32(updates))["abilities"].tolist() for updates in range(6)]
     assert [sum(each) for each in on] == [0, 1, 2, 3, 4, 5]
     assert on[1] == [False, False, False, False, True]  # Rosie, Bendt, Roatan, Jade, Harry
@@ -337,7 +811,7 @@ def test_the_curriculum_turns_abilities_on_by_steps():
     ("settings", "message"),
     [
         ({"minibatches": 7}, "must divide by minibatches = 7"),
-        ({"pool": 3}, "must divide by pool = 3"),
+        ({"past_selves": 3}, "must divide by past_selves = 3"),
         ({"envs": 0}, "envs must be at least 1"),
         ({"gamma": 1.5}, "gamma must be in 0..1"),
         ({"learning_rate": 0.0}, "learning_rate must be above 0"),
@@ -362,16 +836,6 @@ def test_settings_that_cannot_work_are_refused_in_a_sentence(settings, message):
         Config(**settings)
 
 
-def test_shares_are_scaled_and_own_decisions_counted():
-    mixture = opponents.parse(("self=1", "rule:hard=3"))
-    assert mixture.shares == (0.25, 0.75)
-    assert mixture.own_decisions(4) == pytest.approx(0.25 + 0.75 / 4)
-    lineup = opponents.draw(mixture, 4, jnp.int32(0), jax.random.key(0), 4000)
-    assert np.mean(lineup.rival == 1) == pytest.approx(0.75, abs=0.03)
-    counts = np.bincount(lineup.seat, minlength=4)
-    assert counts.min() > 850
-
-
 def test_opponents_change_when_the_curriculum_is_over():
     """SK-60, stage 3: self-play and mixed opponents follow on the opponents of the first stages."""
     cfg = Config(
@@ -382,10 +846,3 @@ def test_opponents_change_when_the_curriculum_is_over():
     assert mixture.shares_at(jnp.int32(2)).tolist() == [1, 0, 0]
     assert mixture.shares_at(jnp.int32(3)).tolist() == [0, 0.75, 0.25]
     assert mixture.own_decisions(4) == pytest.approx(0.75 + 0.25 / 4)
-
-
-def test_an_unknown_agent_or_folder_is_a_sentence():
-    with pytest.raises(ValueError, match="there is no checkpoint at nowhere"):
-        agents.make("ppo:nowhere", ENV)
-    with pytest.raises(ValueError, match="sampled or greedy"):
-        agents.make("ppo:nowhere,wild", ENV)

@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 
 import jaxgames
-from agents.networks import make_network
+from agents import networks
 from train import devices, ppo
 from train.settings import PPO
 
 ROOT = pathlib.Path(__file__).parent.parent
 ENV = jaxgames.make("skullking", num_players=2, hand_sizes=(1, 1))
-CFG = PPO(total_steps=2 * 32 * 8, envs=32, steps=8, minibatches=2, epochs=1, pool=2)
+CFG = PPO(total_steps=2 * 32 * 8, envs=32, steps=8, minibatches=2, epochs=1, past_selves=2)
 
 
 def make_task():
-    return ppo.Task(ENV, make_network(ENV, widths=(16,)))
+    return ppo.Task(networks.make("mlp", ENV, widths=(16,)))
 
 
 def train_on(num_devices):

@@ -38,7 +38,7 @@ SETTINGS = {
     "steps": 16,
     "minibatches": 2,
     "epochs": 1,
-    "pool": 2,
+    "past_selves": 2,
     "num_players": 2,
     "hand_sizes": (1, 2),
     "widths": (16,),
@@ -313,7 +313,7 @@ def test_a_resumed_run_meets_the_same_networks(copy, tmp_path, monkeypatch):
 
 
 def test_the_memory_of_a_run_is_shared_out_among_its_shards():
-    cfg = PPO(envs=8, steps=4, minibatches=2, pool=2, replay=64)
+    cfg = PPO(envs=8, steps=4, minibatches=2, past_selves=2, replay=64)
     assert devices.one_shard(cfg, 2).replay == 32
     with pytest.raises(UserError, match="replay = 66 must divide by the number of shards, 4"):
         devices.one_shard(dataclasses.replace(cfg, replay=66), 4)
@@ -437,7 +437,7 @@ def test_a_run_starts_from_the_parameters_of_another(finished, tmp_path):
 
     learner, params = begin().learner, arrays(finished)["params"]
     jax.tree.map(np.testing.assert_array_equal, jax.device_get(learner.params), params)
-    assert jax.tree.leaves(learner.pool)[0].shape[0] == SETTINGS["pool"]
+    assert jax.tree.leaves(learner.past.params)[0].shape[0] == SETTINGS["past_selves"]
     assert int(learner.updates) == 0
     with pytest.raises(ValueError, match="other widths or heads"):
         begin(widths=(8,))
@@ -447,7 +447,7 @@ def test_a_published_network_is_an_agent_by_name(finished, tmp_path, monkeypatch
     monkeypatch.setattr(checkpoints, "WEIGHTS", tmp_path)
     assert call(monkeypatch, publish.main, finished, "small") == 0
     env = jaxgames.make("skullking", num_players=2, hand_sizes=(1, 2))
-    by_name, by_run = networks.load_network("small", env), networks.load_network(str(finished), env)
+    by_name, by_run = networks.load("small", env), networks.load(str(finished), env)
     jax.tree.map(np.testing.assert_array_equal, by_name[1], by_run[1])
     assert by_name[0] == by_run[0]
     assert call(monkeypatch, publish.main, finished, "small") == 2

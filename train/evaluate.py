@@ -8,6 +8,7 @@ its ability decisions: random ones, the `seed` heuristics, its own.
 """
 
 import dataclasses
+import functools
 import pathlib
 import sys
 from collections.abc import Callable
@@ -24,12 +25,10 @@ import jaxgames
 from agents.skullking import use_ability
 from jaxgames import Env
 from jaxgames.options import read_option
-from jaxgames.skullking import metrics
 from jaxgames.skullking.cards import BIDDING, PLAYING
-from train.matches import Played, mean_and_error, play, play_batch, rotations, win_shares
+from train.matches import Played, mean_and_error, play, play_batch
+from train.protocols import Figures, protocol_of
 
-Figures = dict[str, tuple[float, float]]  # name: mean and standard error
-LOWEST_WINS = ("skyjo",)
 ABILITY_POLICIES = ("random", "seed", "learned")
 
 
@@ -93,29 +92,31 @@ def evaluate(cfg: Evaluation) -> str:
 
 
 def versus(env: Env, one: agents.Agent, rest: agents.Agent, seed: int, deals: int) -> Figures:
-    """One agent against a table of another."""
-    lineup = rotations([0] + [1] * (env.num_players - 1))
-    return figures(env, play(env, [one, rest], lineup, jax.random.key(seed), deals, watch=watch(env)))
+    """One agent against another, by the protocol of the game."""
+    protocol = protocol_of(env)
+    played = play(env, protocol.cast(one, rest), protocol.lineup, jax.random.key(seed), deals, watch=protocol.watch)
+    return protocol.figures(env, played)
 
 
 def make_match(env: Env, agent: Callable[[Any], agents.Agent], rivals: list[agents.Agent], batch: int) -> Callable:
     """`match(params, rival, key, deals) -> Figures` of `agent(params)` against `rivals[rival]`.
 
-    One compilation serves every stage of a training and every rival; `batch` deals are played at a time.
+    One compilation for each rival serves every stage of a training; `batch` deals are played at a time.
     """
+    protocol = protocol_of(env)
 
-    @jax.jit
-    def run(params, lineup, deal_keys, act_key):
-        return play_batch(env, (agent(params), *rivals), watch(env), deal_keys, lineup, act_key)
+    @functools.partial(jax.jit, static_argnums=1)
+    def run(params, rival, deal_keys, act_key):
+        cast = tuple(protocol.cast(agent(params), rivals[rival]))
+        return play_batch(env, cast, protocol.watch, deal_keys, jnp.asarray(protocol.lineup), act_key)
 
     def match(params: Any, rival: int, key: chex.PRNGKey, deals: int) -> Figures:
-        lineup = rotations([0] + [1 + rival] * (env.num_players - 1))
         parts = []
         for part_key in jax.random.split(key, -(-deals // batch)):
             deal_key, act_key = jax.random.split(part_key)
-            parts.append(jax.device_get(run(params, lineup, jax.random.split(deal_key, batch), act_key)))
+            parts.append(jax.device_get(run(params, rival, jax.random.split(deal_key, batch), act_key)))
         states, returns, log = jax.tree.map(lambda *leaves: np.concatenate(leaves)[:deals], *parts)
-        return figures(env, Played(states=states, returns=returns, lineup=lineup, log=log))
+        return protocol.figures(env, Played(states=states, returns=returns, lineup=protocol.lineup, log=log))
 
     return match
 
@@ -132,41 +133,6 @@ def with_abilities(env: Env, agent: agents.Agent, policy: str) -> agents.Agent:
         return jnp.where(is_ordinary, agent(play_key, state, player), swapped)
 
     return act
-
-
-def watch(env: Env) -> tuple[Any, Callable] | None:
-    """What to collect along a game: exact bids and uses of abilities in Skull King, nothing elsewhere."""
-    if env.id != "skullking":
-        return None
-
-    def update(log, before, action, after):
-        exact, counts = log
-        _, events = env.step_with_events(before, action)
-        exact += (events.won == events.final_bids) & events.round_done
-        return exact, metrics.update(env, counts, before, action)
-
-    return (np.zeros(env.num_players, np.int32), metrics.start(env)), update
-
-
-def figures(env: Env, played: Played) -> Figures:
-    """What agent 0 of the lineup achieved."""
-    is_one = played.lineup == 0  # [rotation, seat]
-    scores = np.asarray(jax.vmap(jax.vmap(env.scores))(played.states), np.float64)
-    wins = win_shares(scores, lowest=env.id in LOWEST_WINS)
-
-    def of_one(by_seat):
-        return np.where(is_one, by_seat, 0).sum((1, 2)) / is_one.sum()
-
-    found = {
-        "wins_percent": mean_and_error(100 * of_one(wins)),
-        "score": mean_and_error(of_one(scores)),
-        "others_score": mean_and_error(np.where(is_one, 0, scores).sum((1, 2)) / (~is_one).sum()),
-    }
-    if env.id == "skullking":
-        exact, counts = played.log
-        found["exact_bids_percent"] = mean_and_error(100 * of_one(exact) / len(env.hand_sizes))
-        found |= metrics.rates_with_errors(jax.tree.map(lambda count: np.where(is_one, count, 0), counts))
-    return found
 
 
 def over_seeds(each: list[Figures]) -> Figures:

@@ -102,10 +102,8 @@ class Run:
         env, update = self.task.env, int(training.learner.updates)
         folder = self.folder / "checkpoints" / str(update)
         if not folder.exists():
-            observation = env.observation_versions[0]
-            about = checkpoints.describe(
-                env, describe(self.task.network), observation, update=update, config=as_json(self.cfg)
-            )
+            model = self.task.model
+            about = checkpoints.describe(env, describe(model), model.version, update=update, config=as_json(self.cfg))
             items = {"params": training.learner.params, "training": checkpoints.pack(training)}
             checkpoints.save(folder, items, about)
         for old in checkpoints.of_run(self.folder)[: -self.cfg.keep]:
@@ -145,12 +143,13 @@ class Run:
 
         figure = Figure(figsize=(10, 4), layout="tight")
         left, right = figure.subplots(1, 2)
-        measured = [row for row in self.rows if "wins_percent" in row]
+        headline = self.task.protocol.headline
+        measured = [row for row in self.rows if headline in row]
         millions = [row["steps"] / 1e6 for row in measured]
-        wins, errors = ([row[name] for row in measured] for name in ("wins_percent", "wins_percent_error"))
-        left.errorbar(millions, wins, errors, marker="o", markersize=3)
-        left.axhline(100 / self.task.env.num_players, color="grey", linestyle=":", label="equal strength")
-        left.set(xlabel="million decisions", ylabel=f"wins against {self.cfg.rivals[0]}, %", ylim=(0, None))
+        strength, errors = ([row[name] for row in measured] for name in (headline, f"{headline}_error"))
+        left.errorbar(millions, strength, errors, marker="o", markersize=3)
+        left.axhline(self.task.protocol.fair, color="grey", linestyle=":", label="equal strength")
+        left.set(xlabel="million decisions", ylabel=f"{headline} against {self.cfg.rivals[0]}")
         left.legend(loc="lower right")
         finished = [row for row in self.rows if row["games"]]
         right.plot([row["steps"] / 1e6 for row in finished], [row["return"] for row in finished])

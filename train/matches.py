@@ -14,6 +14,8 @@ import numpy as np
 
 from jaxgames import Env, pick
 
+Watch = tuple[Any, Callable]  # what is collected along a game: the first log, and log(log, before, action, after)
+
 
 class Played(NamedTuple):
     """Finished games: [deal, rotation, ...]."""
@@ -36,7 +38,7 @@ def play(
     key: chex.PRNGKey,
     num_deals: int,
     batch: int = 256,
-    watch: tuple[Any, Callable] | None = None,
+    watch: Watch | None = None,
 ) -> Played:
     """Play `num_deals` deals once with each row of `lineup` (int[rotation, seat], indices into `agents`).
 
@@ -94,7 +96,12 @@ def mean_and_error(by_deal: np.ndarray) -> tuple[float, float]:
 
 
 def win_shares(scores: np.ndarray, lowest: bool = False) -> np.ndarray:
-    """Each seat's share of the win, ties split: float[..., seat]."""
+    """Each seat's share of the win by scores, ties split: float[..., seat]."""
     scores = -np.asarray(scores, np.float64) if lowest else np.asarray(scores, np.float64)
-    best = scores == scores.max(axis=-1, keepdims=True)
-    return best / best.sum(axis=-1, keepdims=True)
+    return shared_wins(scores == scores.max(axis=-1, keepdims=True))
+
+
+def shared_wins(winners: np.ndarray) -> np.ndarray:
+    """Each seat's share of the win, ties split, nothing where nobody won: float[..., seat]."""
+    winners = np.asarray(winners, np.float64)
+    return winners / np.maximum(winners.sum(axis=-1, keepdims=True), 1)

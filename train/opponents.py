@@ -1,5 +1,6 @@
 """Who sits at the other seats while the learner plays: itself, its past selves, or any agent, drawn for each game."""
 
+import math
 from typing import Any, NamedTuple
 
 import chex
@@ -7,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 import agents
-from agents.networks import PolicyValue, masked, sample
+from agents.networks import Model, decide
 from jaxgames import Env
 from jaxgames.options import UserError
 
@@ -22,11 +23,15 @@ class Mixture(NamedTuple):
     early_shares: tuple[float, ...] = ()  # shares before `early_updates` updates, if others
     early_updates: int = 0
 
+    @property
+    def stages(self) -> tuple[tuple[float, ...], ...]:
+        """The shares of every stage of the training."""
+        return (self.shares, self.early_shares) if self.early_updates else (self.shares,)
+
     def own_decisions(self, num_players: int) -> float:
         """The largest share of all decisions that the learner makes: every seat against itself, one against others."""
         parts = [1.0 if kind == SELF else 1 / num_players for kind in self.kinds]
-        stages = (self.shares, self.early_shares) if self.early_updates else (self.shares,)
-        return max(sum(part * share for part, share in zip(parts, stage, strict=True)) for stage in stages)
+        return max(sum(part * share for part, share in zip(parts, stage, strict=True)) for stage in self.stages)
 
     def shares_at(self, updates: chex.Array) -> chex.Array:
         """float32[kind] after so many updates: data, so that a change of stage recompiles nothing."""
@@ -34,6 +39,15 @@ class Mixture(NamedTuple):
         if not self.early_updates:
             return shares
         return jnp.where(updates < self.early_updates, jnp.asarray(self.early_shares, jnp.float32), shares)
+
+    def lanes(self, kind: int, num_envs: int) -> slice:
+        """The games of a batch in which this kind may sit, at any stage (see `sample_lineup`)."""
+        starts, ends = [], []
+        for stage in self.stages:
+            if stage[kind] > 0:
+                starts.append(math.floor(sum(stage[:kind]) * num_envs - 1e-3))
+                ends.append(math.ceil(sum(stage[: kind + 1]) * num_envs + 1e-3))
+        return slice(max(0, min(starts)), min(num_envs, max(ends)))
 
 
 SELF_PLAY = Mixture((SELF,), (1.0,))
@@ -78,66 +92,90 @@ class Lineup(NamedTuple):
     seat: chex.Array  # int8[env]  the learner's seat against rivals that are not itself
 
 
-def draw(mixture: Mixture, num_players: int, updates: chex.Array, key: chex.PRNGKey, num_envs: int) -> Lineup:
-    """A fresh lineup for every game: the kind by its share, the learner in any seat."""
+def sample_lineup(mixture: Mixture, num_players: int, updates: chex.Array, key: chex.PRNGKey, num_envs: int) -> Lineup:
+    """A fresh lineup for every game: the learner in any seat, the kind by its share.
+
+    The i-th of n games draws its kind from the i-th of n equal parts of all shares. So every kind gets exactly its
+    share on average, and sits in neighbouring games only: it need not decide for the others.
+    """
     kind_key, seat_key = jax.random.split(key)
     ends = jnp.cumsum(mixture.shares_at(updates))[:-1]
-    rival = (jax.random.uniform(kind_key, (num_envs, 1)) >= ends).sum(-1).astype(jnp.int8)
+    point = (jnp.arange(num_envs) + jax.random.uniform(kind_key, (num_envs,))) / num_envs
+    rival = (point[:, None] >= ends).sum(-1).astype(jnp.int8)
     return Lineup(rival, jax.random.randint(seat_key, (num_envs,), 0, num_players, jnp.int8))
 
 
-def is_learner(mixture: Mixture, lineup: Lineup, player: chex.Array) -> chex.Array:
-    """bool[env]: is this player's decision the learner's own?"""
+def is_learner(mixture: Mixture, lineup: Lineup, seat: chex.Array) -> chex.Array:
+    """bool[env]: is the decision of this seat the learner's own?"""
     plays_itself = jnp.isin(lineup.rival, jnp.asarray([i for i, kind in enumerate(mixture.kinds) if kind == SELF]))
-    return plays_itself | (lineup.seat == player)
+    return plays_itself | (lineup.seat == seat)
 
 
-def decide(
-    env: Env,
-    network: PolicyValue,
-    mixture: Mixture,
-    lineup: Lineup,
-    pool: Any,
-    states: Any,
-    seen: tuple[chex.Array, chex.Array],
-    own: chex.Array,
-    key: chex.PRNGKey,
+class PastSelves(NamedTuple):
+    """Parameters of the learner as it once was."""
+
+    params: Any  # [self, ...]
+    updates: chex.Array  # int32[self]  when each was the present one
+
+
+def rival_actions(
+    model: Model, mixture: Mixture, past: PastSelves, lineup: Lineup, states: Any, own: chex.Array, key: chex.PRNGKey
 ) -> chex.Array:
-    """int32[env]: `own` actions where the learner plays itself, the rivals' elsewhere.
+    """int32[env]: the rivals' actions, and the learner's `own` where it is its own rival.
 
-    `seen` are the observations and masks of the players to move. Kinds that are not in the mixture cost nothing.
+    A kind decides only for the games in which it may sit.
     """
-    actions = own
+    actions, num_envs = own, own.shape[0]
     for i, kind in enumerate(mixture.kinds):
-        kind_key = jax.random.fold_in(key, i)
         if kind == SELF:
             continue
+        lanes = mixture.lanes(i, num_envs)
         if kind == PAST:
-            theirs = past_actions(network, pool, *seen, kind_key)
+            lanes = widened(lanes, past.updates.shape[0], num_envs)
+        theirs = jax.tree.map(lambda leaf, lanes=lanes: leaf[lanes], states)
+        keys = jax.random.split(jax.random.fold_in(key, i), lanes.stop - lanes.start)
+        if kind == PAST:
+            chosen = past_actions(model, past, theirs, keys)
         else:
-            keys = jax.random.split(kind_key, own.shape[0])
-            theirs = jax.vmap(agents.make(kind, env))(keys, states, states.current_player)
-        actions = jnp.where(lineup.rival == i, theirs.astype(jnp.int32), actions)
+            chosen = jax.vmap(agents.make(kind, model.env))(keys, theirs, theirs.current_player)
+        sits = lineup.rival[lanes] == i
+        actions = actions.at[lanes].set(jnp.where(sits, chosen.astype(jnp.int32), actions[lanes]))
     return actions
 
 
-def past_actions(
-    network: PolicyValue, pool: Any, observation: chex.Array, mask: chex.Array, key: chex.PRNGKey
-) -> chex.Array:
-    """int32[env]: each past self decides for its own share of the games, so the pool costs one forward pass."""
-    size = jax.tree.leaves(pool)[0].shape[0]
-    dealt_out = observation.reshape(-1, size, observation.shape[-1])
-    logits = jax.vmap(lambda params, seen: network.apply(params, seen).logits, (0, 1), 1)(pool, dealt_out)
-    return sample(masked(logits.reshape(mask.shape), mask), key)
+def widened(lanes: slice, multiple: int, num_envs: int) -> slice:
+    """As few games as possible more, so that their number divides by `multiple`, as `num_envs` does."""
+    size = -(-(lanes.stop - lanes.start) // multiple) * multiple
+    start = min(lanes.start, num_envs - size)
+    return slice(start, start + size)
 
 
-def make_pool(params: Any, size: int) -> Any:
-    """A pool filled with one set of parameters, [pool, ...]."""
-    return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (size, *leaf.shape)), params)
+def past_actions(model: Model, past: PastSelves, states: Any, keys: chex.PRNGKey) -> chex.Array:
+    """int32[env]: each past self decides for its own part of the games, so all of them cost one forward pass."""
+    count = past.updates.shape[0]
+
+    def of_one(params, states, keys):
+        return jax.vmap(lambda state, key: decide(model, params, state, state.current_player, key).action)(states, keys)
+
+    dealt_out = jax.tree.map(lambda leaf: leaf.reshape(-1, count, *leaf.shape[1:]), (states, keys))
+    return jax.vmap(of_one, (0, 1, 1), 1)(past.params, *dealt_out).ravel()
 
 
-def remember(pool: Any, params: Any, updates: chex.Array, every: int) -> Any:
-    """Every so many updates the present self replaces the oldest past one."""
-    size = jax.tree.leaves(pool)[0].shape[0]
-    place = (jnp.arange(size) == (updates // every) % size) & (updates % every == 0)
-    return jax.tree.map(lambda old, new: jnp.where(place.reshape(-1, *[1] * new.ndim), new, old), pool, params)
+def first_selves(params: Any, count: int) -> PastSelves:
+    """The beginning: all past selves are the present one."""
+    copies = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (count, *jnp.shape(leaf))), params)
+    return PastSelves(copies, jnp.zeros(count, jnp.int32))
+
+
+def keep_self(past: PastSelves, params: Any, updates: chex.Array, every: int) -> PastSelves:
+    """Every so many updates the present self takes the place of a past one: of the one that is missed least.
+
+    That is the one whose neighbours in time, the present included, are nearest to each other. What remains is spread
+    over the whole run.
+    """
+    order = jnp.argsort(past.updates)
+    times = jnp.append(past.updates[order], updates)
+    apart = jnp.append(jnp.iinfo(jnp.int32).max, times[2:] - times[:-2])  # the first self is held on to
+    place = (jnp.arange(order.size) == order[jnp.argmin(apart)]) & (updates % every == 0)
+    kept = jax.tree.map(lambda old, new: jnp.where(place.reshape(-1, *[1] * new.ndim), new, old), past.params, params)
+    return PastSelves(kept, jnp.where(place, updates, past.updates))

@@ -14,12 +14,13 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from agents.networks import PolicyValue, log_prob_and_entropy, observation_size
+from agents.networks import Model, reconsider
 from jaxgames import Env
 from train import opponents, replay
 from train.advantage import advantage_by_seat
-from train.opponents import Mixture
-from train.rollout import Decision, Tables, rollout, seat_players, values_at_cut
+from train.opponents import Mixture, PastSelves
+from train.protocols import Protocol, protocol_of
+from train.rollout import Tables, Transition, rollout, seat_players, values_to_move
 from train.settings import PPO
 
 Axis = tuple[str, ...]
@@ -27,17 +28,27 @@ Axis = tuple[str, ...]
 
 @dataclasses.dataclass(frozen=True)
 class Task:
-    """What is learned: the game, the network, the opponents, and what the game adds."""
+    """What is learned: the game and the network that plays it (`model`), the opponents, and what the game adds."""
 
-    env: Env
-    network: PolicyValue
+    model: Model
     mixture: Mixture = opponents.SELF_PLAY
     deal_data: Callable[[chex.Array], dict] = lambda updates: {}
     """what `env.init` is given after so many updates: a curriculum without a recompile"""
     auxiliary: Any = None
     """labels of the game's auxiliary heads: `heads`, `note`, `labels`, `losses` as in train/auxiliary_skullking.py"""
     priority: Callable[[Any], chex.Array] | None = None
-    """how often a decision in this state is drawn from a memory, relative to others"""
+    """how often a decision in this state is sampled, relative to others"""
+    reward_scale: float = 1.0
+    """what the learner takes a reward of one for; returns are reported as the game pays them"""
+
+    @property
+    def env(self) -> Env:
+        return self.model.env
+
+    @property
+    def protocol(self) -> Protocol:
+        """How its strength is measured."""
+        return protocol_of(self.env)
 
 
 class Learner(NamedTuple):
@@ -45,7 +56,8 @@ class Learner(NamedTuple):
 
     params: Any
     optimiser: Any
-    pool: Any  # [pool, ...] past parameters
+    replay_optimiser: Any  # of the steps on replayed decisions, or ()
+    past: PastSelves
     updates: chex.Array  # int32[]
 
 
@@ -53,7 +65,7 @@ class Games(NamedTuple):
     """What is played, and what is random; with several shards, one of these for each: [shard, ...]."""
 
     tables: Tables
-    memory: Any  # the replay buffer, or ()
+    buffer: Any  # of replayed decisions, or ()
     key: chex.PRNGKey
 
 
@@ -67,11 +79,11 @@ class Training(NamedTuple):
 class Batch(NamedTuple):
     """Decisions to learn from, [row, ...]."""
 
-    decision: Decision
+    transition: Transition
     advantage: chex.Array  # float32[row]
     target: chex.Array  # float32[row]  for the value
     labels: Any  # of the auxiliary heads, or ()
-    weight: chex.Array  # float32[row]  0 for the decisions of other players
+    weight: chex.Array  # float32[row]  0 for the decisions of other players and for those that are not judged
 
 
 def start(cfg: PPO, task: Task, key: chex.PRNGKey) -> Training:
@@ -83,26 +95,29 @@ def start(cfg: PPO, task: Task, key: chex.PRNGKey) -> Training:
 
 def new_learner(cfg: PPO, task: Task, key: chex.PRNGKey) -> Learner:
     """A network that has learned nothing."""
-    params = task.network.init(key, jnp.zeros((1, observation_size(task.env))), method="everything")
-    pool = opponents.make_pool(params, cfg.pool)
-    return Learner(params=params, optimiser=make_optimiser(cfg).init(params), pool=pool, updates=jnp.int32(0))
+    params = task.model.init(key)
+    return Learner(
+        params=params,
+        optimiser=make_optimiser(cfg, cfg.epochs * cfg.minibatches).init(params),
+        replay_optimiser=make_optimiser(cfg, cfg.replay_steps).init(params) if cfg.replay else (),
+        past=opponents.first_selves(params, cfg.past_selves),
+        updates=jnp.int32(0),
+    )
 
 
 def new_games(cfg: PPO, task: Task, learner: Learner, key: chex.PRNGKey) -> Games:
     """The first games."""
     table_key, key = jax.random.split(key)
-    tables = seat_players(
-        task.env, task.mixture, learner.updates, table_key, cfg.envs, **task.deal_data(learner.updates)
-    )
-    return Games(tables=tables, memory=empty_memory(cfg, task, learner, tables) if cfg.replay else (), key=key)
+    tables = seat_players(task, learner.updates, table_key, cfg.envs)
+    return Games(tables=tables, buffer=empty_buffer(cfg, task, learner, tables) if cfg.replay else (), key=key)
 
 
-def empty_memory(cfg: PPO, task: Task, learner: Learner, tables: Tables) -> Any:
+def empty_buffer(cfg: PPO, task: Task, learner: Learner, tables: Tables) -> Any:
     """A replay buffer for the rows that this task makes; shapes are taken from a rollout that is never run."""
-    memories = jax.eval_shape(
-        lambda tables, key: remembered(play(cfg, task, learner, tables, key)[1]), tables, jax.random.key(0)
+    rows = jax.eval_shape(
+        lambda tables, key: experience(collect(cfg, task, learner, tables, key)[1]), tables, jax.random.key(0)
     )
-    row = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape[1:], leaf.dtype), memories)
+    row = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape[1:], leaf.dtype), rows)
     return replay.make_buffer(cfg.replay, cfg.rows).init(row)
 
 
@@ -117,52 +132,49 @@ def advance(
 
 
 def update(cfg: PPO, task: Task, training: Training, axis: Axis = ()) -> tuple[Training, dict[str, chex.Array]]:
-    """Play, judge, learn; then let the value and auxiliary heads learn from memory."""
-    learner, (tables, memory, key) = training
-    key, play_key, learn_key, replay_key = jax.random.split(key, 4)
-    tables, batch = play(cfg, task, learner, tables, play_key)
+    """Play, judge, learn; then let the value and auxiliary heads learn from replayed decisions."""
+    learner, (tables, buffer, key) = training
+    key, rollout_key, learn_key, replay_key = jax.random.split(key, 4)
+    tables, batch = collect(cfg, task, learner, tables, rollout_key)
     learner, losses = learn(cfg, task, learner, batch, learn_key, axis)
     if cfg.replay:
-        learner, memory, replayed = learn_again(cfg, task, learner, memory, batch, replay_key, axis)
+        learner, buffer, replayed = learn_again(cfg, task, learner, buffer, batch, replay_key, axis)
         losses |= replayed
-    return Training(learner, Games(tables, memory, key)), losses | summarise(batch, axis)
+    return Training(learner, Games(tables, buffer, key)), losses | summarise(batch, axis)
 
 
-def play(cfg: PPO, task: Task, learner: Learner, tables: Tables, key: chex.PRNGKey) -> tuple[Tables, Batch]:
-    """One rollout, judged."""
-    note = task.auxiliary.note if task.auxiliary is not None else None
-    tables, played = rollout(
-        task.env,
-        task.network,
-        task.mixture,
-        learner.params,
-        learner.pool,
-        learner.updates,
-        tables,
-        key,
-        cfg.steps,
-        note=note,
-        priority=task.priority,
-        **task.deal_data(learner.updates),
-    )
-    return tables, judge(cfg, task, learner.params, tables.states, played)
+def collect(cfg: PPO, task: Task, learner: Learner, tables: Tables, key: chex.PRNGKey) -> tuple[Tables, Batch]:
+    """One rollout, judged: a batch of rows."""
+    tables, transitions = rollout(task, learner, tables, key, cfg.steps)
+    values = values_to_move(task, learner.params, tables.states)
+    return tables, judge(cfg, task, transitions, tables.states.current_player, values)
 
 
-def judge(cfg: PPO, task: Task, params: Any, states: Any, played: Decision) -> Batch:
-    """The decisions of a rollout with their advantages and labels, as rows."""
-    bootstrap = values_at_cut(task.env, task.network, params, states)
+def judge(cfg: PPO, task: Task, transitions: Transition, mover: chex.Array, mover_value: chex.Array) -> Batch:
+    """The decisions of a rollout, [step, env], with their advantages and labels, as rows."""
 
-    def of_one(*args):
-        return advantage_by_seat(*args, gamma=cfg.gamma, lam=cfg.lam)
+    def of_one_env(transitions, mover, mover_value):
+        return advantage_by_seat(
+            transitions.seat,
+            transitions.decision.value,
+            transitions.reward * task.reward_scale,
+            transitions.terminated,
+            transitions.truncated,
+            mover,
+            mover_value,
+            gamma=cfg.gamma,
+            lam=cfg.lam,
+        )
 
-    by_env = jax.vmap(of_one, in_axes=(1, 1, 1, 1, 0), out_axes=1)
-    advantage = by_env(played.seat, played.value, played.reward, played.done, bootstrap)
+    labels = () if task.auxiliary is None else task.auxiliary.labels(transitions.notes, transitions.seat)
+    transitions = transitions._replace(notes=())
+    advantage, is_judged = jax.vmap(of_one_env, in_axes=(1, 0, 0), out_axes=1)(transitions, mover, mover_value)
     batch = Batch(
-        decision=played._replace(notes=()),
+        transition=transitions,
         advantage=advantage,
-        target=advantage + played.value,
-        labels=() if task.auxiliary is None else task.auxiliary.labels(played.notes, played.seat),
-        weight=played.is_own.astype(jnp.float32),
+        target=advantage + transitions.decision.value,
+        labels=labels,
+        weight=(transitions.is_own & is_judged).astype(jnp.float32),
     )
     return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), batch)
 
@@ -171,9 +183,8 @@ def learn(
     cfg: PPO, task: Task, learner: Learner, batch: Batch, key: chex.PRNGKey, axis: Axis = ()
 ) -> tuple[Learner, dict]:
     """All epochs and minibatches on one batch of rows."""
-    progress = learner.updates / cfg.updates
-    entropy_weight = cfg.entropy_weight + progress * (cfg.final_entropy_weight - cfg.entropy_weight)
-    optimiser = make_optimiser(cfg)
+    entropy_weight = entropy_weight_at(cfg, learner.updates)
+    optimiser = make_optimiser(cfg, cfg.epochs * cfg.minibatches)
 
     def step(carry, rows):
         params, state = carry
@@ -183,42 +194,42 @@ def learn(
         gradient, losses = jax.grad(loss, argnums=2, has_aux=True)(cfg, task, params, part, entropy_weight, axis)
         gradient, losses = across(axis, (gradient, losses))
         change, state = optimiser.update(gradient, state, params)
-        return (optax.apply_updates(params, change), state), losses | {"gradient": optax.tree.norm(gradient)}
+        return (optax.apply_updates(params, change), state), losses | {"gradient_norm": optax.tree.norm(gradient)}
 
-    choose_rows = draw_by_priority if cfg.prioritised else shuffle
+    choose_rows = sample_by_priority if cfg.prioritised else shuffle
     epochs = jax.vmap(lambda k: choose_rows(cfg, task, batch, k))(jax.random.split(key, cfg.epochs))
     rows = jax.tree.map(lambda leaf: leaf.reshape(cfg.epochs * cfg.minibatches, -1), epochs)
     (params, state), losses = jax.lax.scan(step, (learner.params, learner.optimiser), rows)
     updates = learner.updates + 1
-    pool = opponents.remember(learner.pool, params, updates, cfg.remember_every)
-    learner = learner._replace(params=params, optimiser=state, pool=pool, updates=updates)
+    past = opponents.keep_self(learner.past, params, updates, cfg.past_every)
+    learner = learner._replace(params=params, optimiser=state, past=past, updates=updates)
     return learner, jax.tree.map(jnp.mean, losses)
 
 
 def shuffle(cfg: PPO, task: Task, batch: Batch, key: chex.PRNGKey) -> tuple[chex.Array, chex.Array]:
-    """(rows, weights): the learner's own decisions in random order, each once.
+    """(rows, weights): the rows that teach in random order, each once.
 
-    As many as it makes on average and a little more: the rows of other players that fill the end weigh nothing, and
-    own rows that find no room are left out by chance.
+    As many as the learner makes on average and a little more: rows without weight fill the end, and rows that find no
+    room are left out by chance.
     """
-    count, others = room(cfg, task), ~batch.decision.is_own
-    # One sorted word for each row: other players' rows last, then chance, then the number of the row itself.
-    number = jnp.uint32((1 << (others.size - 1).bit_length()) - 1)
-    chance = (jax.random.bits(key, others.shape, jnp.uint32) >> 1) & ~number
-    words = (others.astype(jnp.uint32) << 31) | chance | jnp.arange(others.size, dtype=jnp.uint32)
+    count, is_idle = room(cfg, task), batch.weight == 0
+    # One sorted word for each row: idle rows last, then chance, then the number of the row itself.
+    number = jnp.uint32((1 << (is_idle.size - 1).bit_length()) - 1)
+    chance = (jax.random.bits(key, is_idle.shape, jnp.uint32) >> 1) & ~number
+    words = (is_idle.astype(jnp.uint32) << 31) | chance | jnp.arange(is_idle.size, dtype=jnp.uint32)
     rows = (jnp.sort(words)[:count] & number).astype(jnp.int32)
-    rows = rows.reshape(-1, cfg.minibatches).T.ravel()  # the filling is spread over all minibatches
+    rows = rows.reshape(-1, cfg.minibatches).T.ravel()  # the filling is shared by all minibatches
     return rows, jnp.ones(count)
 
 
-def draw_by_priority(cfg: PPO, task: Task, batch: Batch, key: chex.PRNGKey) -> tuple[chex.Array, chex.Array]:
-    """(rows, weights): the learner's own decisions with replacement, by priority; by choice weighed back."""
-    priority = batch.decision.priority * batch.decision.is_own
+def sample_by_priority(cfg: PPO, task: Task, batch: Batch, key: chex.PRNGKey) -> tuple[chex.Array, chex.Array]:
+    """(rows, weights): the rows that teach with replacement, by priority; by choice weighed back."""
+    priority = batch.transition.priority * batch.weight
     ends = jnp.cumsum(priority)
-    draws = jax.random.uniform(key, (room(cfg, task),)) * ends[-1]
-    rows = jnp.minimum(jnp.searchsorted(ends, draws, side="right"), priority.shape[0] - 1)
+    points = jax.random.uniform(key, (room(cfg, task),)) * ends[-1]
+    rows = jnp.minimum(jnp.searchsorted(ends, points, side="right"), priority.shape[0] - 1)
     probability = priority[rows] / jnp.maximum(ends[-1], 1e-6)
-    weight = replay.importance(jnp.maximum(probability, 1e-9), batch.decision.is_own.sum())
+    weight = replay.importance(jnp.maximum(probability, 1e-9), batch.weight.sum())
     return rows, weight if cfg.importance else jnp.ones_like(weight)
 
 
@@ -229,97 +240,99 @@ def room(cfg: PPO, task: Task) -> int:
 
 
 def learn_again(
-    cfg: PPO, task: Task, learner: Learner, memory: Any, batch: Batch, key: chex.PRNGKey, axis: Axis = ()
+    cfg: PPO, task: Task, learner: Learner, buffer_state: Any, batch: Batch, key: chex.PRNGKey, axis: Axis = ()
 ) -> tuple[Learner, Any, dict]:
-    """Remember some of the newest decisions, then train value and auxiliary heads on remembered ones."""
-    buffer, optimiser, now = replay.make_buffer(cfg.replay, cfg.rows), make_optimiser(cfg), learner.params
+    """Store some of the newest decisions, then train value and auxiliary heads on stored ones."""
+    buffer, optimiser = replay.make_buffer(cfg.replay, cfg.rows), make_optimiser(cfg, cfg.replay_steps)
     order_key, sample_key = jax.random.split(key)
     rows = shuffle(cfg, task, batch, order_key)[0][: cfg.rows]
     newest = jax.tree.map(lambda leaf: leaf[rows], batch)
-    memory = replay.remember(buffer, memory, remembered(newest), newest.decision.priority)
+    buffer_state = replay.add(buffer, buffer_state, experience(newest), newest.transition.priority)
 
     def step(carry, key):
         params, state = carry
-        drawn = buffer.sample(memory, key)
-        count = jnp.where(memory.is_full, cfg.replay, memory.current_index)
-        weight = replay.importance(drawn.probabilities, count) if cfg.importance else jnp.ones(cfg.rows)
+        sampled = buffer.sample(buffer_state, key)
+        count = jnp.where(buffer_state.is_full, cfg.replay, buffer_state.current_index)
+        weight = replay.importance(sampled.probabilities, count) if cfg.importance else jnp.ones(cfg.rows)
         loss, gradient = jax.value_and_grad(
-            lambda params: replay.replay_loss(task, params, now, drawn.experience, weight, cfg)
+            lambda params: replay.replay_loss(cfg, task, params, learner.params, sampled.experience, weight)
         )(params)
         loss, gradient = across(axis, (loss, gradient))
         change, state = optimiser.update(gradient, state, params)
         return (optax.apply_updates(params, change), state), loss
 
     keys = jax.random.split(sample_key, cfg.replay_steps)
-    (params, state), losses = jax.lax.scan(step, (learner.params, learner.optimiser), keys)
-    return learner._replace(params=params, optimiser=state), memory, {"replay_loss": losses.mean()}
+    (params, state), losses = jax.lax.scan(step, (learner.params, learner.replay_optimiser), keys)
+    return learner._replace(params=params, replay_optimiser=state), buffer_state, {"replay_loss": losses.mean()}
 
 
-def remembered(batch: Batch) -> replay.Memory:
-    """Rows as the replay buffer keeps them."""
-    decision = batch.decision
-    return replay.Memory(decision.observation, decision.mask, batch.target, decision.is_own, batch.labels)
+def experience(batch: Batch) -> replay.Experience:
+    """Rows as the replay buffer stores them."""
+    return replay.Experience(batch.transition.decision.kept, batch.target, batch.weight, batch.labels)
 
 
 def loss(
     cfg: PPO, task: Task, params: Any, batch: Batch, entropy_weight: chex.Array, axis: Axis = ()
 ) -> tuple[chex.Array, dict]:
-    """The clipped objective with value and entropy terms over the learner's own rows.
+    """The clipped objective with value and entropy terms over the rows that teach.
 
     Averaged over all shards it is the mean over all their rows, however these fall on the shards.
     """
-    decision = batch.decision
     weight = batch.weight
     total = jnp.maximum(across(axis, weight.sum()), 1e-6)
 
     def mean(x):
         return (x * weight).sum() / total
 
-    out, predicted = task.network.apply(params, decision.observation, method="everything")
-    log_prob, entropy = log_prob_and_entropy(out.logits, decision.mask, decision.action)
+    def reconsidered(kept, choice):
+        policy, out = reconsider(task.model, params, kept)
+        return policy.log_prob(choice), policy.entropy(), out.value, out.labels
+
+    decision = batch.transition.decision
+    log_prob, entropy, value, predicted = jax.vmap(reconsidered)(decision.kept, decision.choice)
     log_ratio = log_prob - decision.log_prob
     ratio = jnp.exp(log_ratio)
     centred = batch.advantage - across(axis, mean(batch.advantage))
     advantage = centred / (jnp.sqrt(across(axis, mean(centred**2))) + 1e-6)
     clipped = jnp.clip(ratio, 1 - cfg.clip, 1 + cfg.clip)
-    policy_loss = -mean(jnp.minimum(ratio * advantage, clipped * advantage))
-    value_loss = 0.5 * mean((out.value - batch.target) ** 2)
-    spread = mean(entropy)
-    total_loss = policy_loss + cfg.value_weight * value_loss - entropy_weight * spread
+    losses = {
+        "policy_loss": -mean(jnp.minimum(ratio * advantage, clipped * advantage)),
+        "value_loss": 0.5 * mean((value - batch.target) ** 2),
+        "entropy": mean(entropy),
+    }
     labels = {} if task.auxiliary is None else task.auxiliary.losses(predicted, batch.labels)
     label_losses = {f"{name}_loss": mean(each) for name, each in labels.items()}
+    total_loss = losses["policy_loss"] + cfg.value_weight * losses["value_loss"] - entropy_weight * losses["entropy"]
     total_loss += cfg.auxiliary_weight * sum(label_losses.values())
-    return total_loss, label_losses | {
+    measured = {
         "loss": total_loss,
-        "policy_loss": policy_loss,
-        "value_loss": value_loss,
-        "entropy": spread,
-        "divergence": mean(ratio - 1 - log_ratio),
-        "clipped": mean(jnp.abs(ratio - 1) > cfg.clip),
+        "approx_kl": mean(ratio - 1 - log_ratio),
+        "clip_fraction": mean(jnp.abs(ratio - 1) > cfg.clip),
         "ratio_error": jnp.max(jnp.abs(ratio - 1) * (weight > 0)),
     }
+    return total_loss, measured | losses | label_losses
 
 
 def summarise(batch: Batch, axis: Axis = ()) -> dict[str, chex.Array]:
     """Scalars of a rollout: finished games are counted by masked sums."""
-    played, own = batch.decision, batch.weight
-    error = batch.target - played.value
+    transition, weight = batch.transition, batch.weight
+    error = batch.target - transition.decision.value
     sums = {
-        "games": played.done.sum(),
-        "return": played.final_return.sum(),
-        "own": own.sum(),
-        "error": (error**2 * own).sum(),
-        "target": (batch.target * own).sum(),
-        "target_squared": (batch.target**2 * own).sum(),
+        "games": (transition.terminated | transition.truncated).sum(),
+        "return": transition.final_return.sum(),
+        "rows": weight.sum(),
+        "error": (error**2 * weight).sum(),
+        "target": (batch.target * weight).sum(),
+        "target_squared": (batch.target**2 * weight).sum(),
     }
     sums = jax.tree.map(lambda x: jax.lax.psum(x, axis) if axis else x, sums)
-    own_rows = jnp.maximum(sums["own"], 1)
-    spread = sums["target_squared"] / own_rows - (sums["target"] / own_rows) ** 2
+    rows = jnp.maximum(sums["rows"], 1)
+    variance = sums["target_squared"] / rows - (sums["target"] / rows) ** 2
     return {
         "games": sums["games"].astype(jnp.float32),
         "return": sums["return"] / jnp.maximum(sums["games"], 1),
-        "explained": 1 - sums["error"] / own_rows / jnp.maximum(spread, 1e-6),
-        "own_decisions": across(axis, own.mean()),
+        "explained_variance": 1 - sums["error"] / rows / jnp.maximum(variance, 1e-6),
+        "own_decisions": across(axis, transition.is_own.mean()),
     }
 
 
@@ -328,8 +341,12 @@ def across(axis: Axis, tree: Any) -> Any:
     return jax.lax.pmean(tree, axis) if axis else tree
 
 
-def make_optimiser(cfg: PPO) -> optax.GradientTransformation:
-    """Adam under a linear schedule, with gradients cut to length."""
-    gradient_steps = cfg.updates * (cfg.epochs * cfg.minibatches + (cfg.replay_steps if cfg.replay else 0))
-    rate = optax.linear_schedule(cfg.learning_rate, cfg.final_learning_rate, gradient_steps)
+def entropy_weight_at(cfg: PPO, updates: chex.Array) -> chex.Array:
+    """float32[], on a straight line from the first update to the end of the run."""
+    return cfg.entropy_weight + updates / cfg.updates * (cfg.final_entropy_weight - cfg.entropy_weight)
+
+
+def make_optimiser(cfg: PPO, steps_an_update: int) -> optax.GradientTransformation:
+    """Adam under a linear schedule over the whole run, with gradients cut to length."""
+    rate = optax.linear_schedule(cfg.learning_rate, cfg.final_learning_rate, cfg.updates * steps_an_update)
     return optax.chain(optax.clip_by_global_norm(cfg.max_gradient), optax.adam(rate, eps=1e-5))

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxgames
-from agents.networks import make_network
+from agents import networks
 from jaxgames.options import UserError
 from jaxgames.skullking.cards import ABILITY_ROSIE
 from jaxgames.skullking.env import ABILITIES
@@ -77,11 +77,12 @@ def make_task(cfg: Config) -> Task:
         return {"abilities": updates >= jnp.asarray(first_update, jnp.int32)}
 
     auxiliary = Auxiliary(env) if cfg.auxiliary_weight else None
-    network = make_network(env, cfg.widths, cfg.precision, auxiliary.heads if auxiliary else ())
+    heads = auxiliary.heads if auxiliary else ()
+    model = networks.make("mlp", env, widths=cfg.widths, dtype=cfg.precision, auxiliary=heads)
     mixture = opponents.parse(cfg.opponents)
     if cfg.curriculum_opponents:
         mixture = opponents.in_stages(opponents.parse(cfg.curriculum_opponents), mixture, int(first_update.max()))
-    return Task(env, network, mixture, deal_data, auxiliary, ability_priority)
+    return Task(model, mixture, deal_data, auxiliary, ability_priority)
 
 
 def ability_priority(state):

@@ -24,7 +24,7 @@ import tyro
 
 import agents
 from agents import checkpoints
-from agents.networks import load_network, network_agent
+from agents.networks import load, network_agent
 from jaxgames.options import UserError
 from train import devices, opponents, pins, ppo
 from train.evaluate import Figures, cell, make_match, over_seeds
@@ -97,7 +97,7 @@ def drive(cfg: RunConfig, make_task: Callable[[Any], Task]) -> int:
             began = time.perf_counter()
             call = compile_call(cfg, task, job.mesh, training)
         console.print(f"compiled in {time.perf_counter() - began:.0f} s")
-        player = functools.partial(network_agent, task.env, task.network)
+        player = functools.partial(network_agent, task.model)
         match = make_match(task.env, player, job.rivals, cfg.evaluation_deals)
         with progress_bar(console, disable=not is_first) as bar:
             training, halt, sentence = train(job, training, call, match, asked, bar)
@@ -155,7 +155,7 @@ def prepare(cfg: RunConfig, make_task: Callable[[Any], Task], say: Callable[[str
 
 def load_start(cfg: RunConfig, task: Task, network: str) -> Any:
     """The parameters of another network, if this run can go on from them."""
-    params = load_network(network, task.env)[1]
+    params = load(network, task.env)[1]
     like = jax.eval_shape(lambda key: ppo.new_learner(cfg, task, key).params, jax.random.key(0))
     if jax.tree.map(np.shape, params) != jax.tree.map(np.shape, like):
         raise UserError(f"config: start_from = {cfg.start_from} is a network with other widths or heads than this run")
@@ -180,8 +180,8 @@ def restored_or_new(job: Job) -> Training:
     start = jax.jit(start, out_shardings=place)
     each = [start(jax.random.key(run.cfg.seed)) for run in job.runs]
     if job.start is not None:
-        given = jax.device_put((job.start, opponents.make_pool(job.start, cfg.pool)), place.learner)
-        each = [one._replace(learner=one.learner._replace(params=given[0], pool=given[1])) for one in each]
+        given = jax.device_put((job.start, opponents.first_selves(job.start, cfg.past_selves)), place.learner)
+        each = [one._replace(learner=one.learner._replace(params=given[0], past=given[1])) for one in each]
     return each[0] if len(each) == 1 else jax.tree.map(lambda *leaves: jnp.stack(leaves), *each)
 
 
@@ -227,7 +227,8 @@ def train(
             found = evaluate(runs, training, match, 0, EVALUATION, cfg.evaluation_deals)
             for rows, one in zip(logs, found, strict=True):
                 rows[-1] |= flatten(one)
-            bar.update(line, last=f"wins {over_seeds(found)['wins_percent'][0]:.0f}% vs {cfg.rivals[0]}")
+            headline = job.task.protocol.headline
+            bar.update(line, last=f"{headline} {over_seeds(found)[headline][0]:.1f} vs {cfg.rivals[0]}")
         bar.update(line, completed=done * size)
         is_due = done % cfg.checkpoint_every == 0 or done == cfg.updates
         halt, sentence = write(job, logs, training if is_due else None)

@@ -44,23 +44,23 @@ class PPO:
     """weight of the entropy bonus at the start"""
     final_entropy_weight: float = 0.001
     """and at the end: the schedule is linear"""
-    pool: int = 8
-    """past selves that are remembered"""
-    remember_every: int = 10
-    """updates between them"""
+    past_selves: int = 8
+    """past selves that are kept, spread over the whole run"""
+    past_every: int = 10
+    """updates after which another one is kept"""
     auxiliary_weight: float = 0.0
     """weight of the auxiliary losses; 0 leaves the heads out"""
     prioritised: bool = False
-    """draw minibatches by priority, with replacement, instead of shuffling"""
+    """sample minibatches by priority, with replacement, instead of shuffling"""
     importance: bool = False
-    """weigh prioritised rows by 1 / (n P), so that they count as if drawn evenly"""
+    """weigh prioritised rows by 1 / (n P), so that they count as if sampled evenly"""
     replay: int = 0
     """decisions kept for the value and auxiliary heads to learn from again; 0 for none"""
     replay_steps: int = 4
     """gradient steps on them after each update"""
 
     def __post_init__(self):
-        for name in ("total_steps", "envs", "steps", "epochs", "minibatches", "pool", "remember_every"):
+        for name in ("total_steps", "envs", "steps", "epochs", "minibatches", "past_selves", "past_every"):
             if getattr(self, name) < 1:
                 raise UserError(f"config: {name} must be at least 1, got {getattr(self, name)!r}")
         for name in ("learning_rate", "final_learning_rate", "max_gradient", "clip"):
@@ -74,15 +74,17 @@ class PPO:
                 f"config: envs * steps = {self.envs * self.steps} decisions must divide by minibatches = "
                 f"{self.minibatches}"
             )
-        if self.envs % self.pool:
-            raise UserError(f"config: envs = {self.envs} must divide by pool = {self.pool}, which share the games")
+        if self.envs % self.past_selves:
+            raise UserError(
+                f"config: envs = {self.envs} must divide by past_selves = {self.past_selves}, which share the games"
+            )
         for name in ("auxiliary_weight", "replay", "replay_steps", "value_weight", "entropy_weight"):
             if getattr(self, name) < 0:
                 raise UserError(f"config: {name} must not be below 0, got {getattr(self, name)!r}")
         if 0 < self.replay < self.rows:
             raise UserError(f"config: replay must be 0 or at least one minibatch ({self.rows}), got {self.replay}")
         if self.importance and not (self.prioritised or self.replay):
-            raise UserError("config: importance weighs rows drawn by priority; set prioritised or replay as well")
+            raise UserError("config: importance weighs rows sampled by priority; set prioritised or replay as well")
 
     @property
     def rows(self) -> int:

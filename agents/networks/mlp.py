@@ -1,0 +1,73 @@
+"""`mlp`: layers over the flat observation, all heads side by side in one matrix product."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import chex
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+
+from agents.networks.model import Labels, Model, Output, hidden_layer
+from jaxgames import Env
+
+# Named heads of a game, in the order of its flat actions; actions behind them are forced and need no output.
+HEADS = {"skullking": (("bid", 11), ("card", 13), ("rosie", 6), ("bendt", 13), ("roatan", 3), ("harry", 3))}
+
+
+class MLP(nn.Module):
+    """A shared encoder with one policy head for each kind of decision and one for the value (SK-63).
+
+    A phase needs no branch: its legal mask leaves exactly the entries of its head. With `head_widths`, policy and
+    value have layers of their own between encoder and output (SC-60).
+    """
+
+    num_actions: int
+    heads: tuple[tuple[str, int], ...]
+    widths: tuple[int, ...] = (256, 256)
+    head_widths: tuple[int, ...] = ()
+    auxiliary: tuple[tuple[str, int], ...] = ()
+    dtype: str = "float32"  # of the products; parameters, logits and values stay float32
+
+    def setup(self):
+        self.layers = [hidden_layer(width, self.dtype) for width in self.widths]
+        self.policy_layers = [hidden_layer(width, self.dtype) for width in self.head_widths]
+        self.value_layers = [hidden_layer(width, self.dtype) for width in self.head_widths]
+        num_logits = sum(size for _, size in self.heads)
+        if self.head_widths:
+            self.logits = nn.Dense(num_logits, kernel_init=nn.initializers.orthogonal(0.01), dtype=self.dtype)
+            self.value = nn.Dense(1, kernel_init=nn.initializers.orthogonal(1.0), dtype=self.dtype)
+        else:
+            self.outputs = nn.Dense(num_logits + 1, kernel_init=first_outputs, dtype=self.dtype)
+        self.labels = Labels(self.auxiliary, self.dtype)
+
+    def __call__(self, view: chex.Array) -> Output:
+        hidden = through(self.layers, view)
+        if self.head_widths:
+            logits = self.logits(through(self.policy_layers, hidden)).astype(jnp.float32)
+            value = self.value(through(self.value_layers, hidden)).astype(jnp.float32)[..., 0]
+        else:
+            out = self.outputs(hidden).astype(jnp.float32)
+            logits, value = out[..., :-1], out[..., -1]
+        forced = self.num_actions - logits.shape[-1]
+        logits = jnp.pad(logits, [(0, 0)] * (logits.ndim - 1) + [(0, forced)])
+        return Output(logits, value, self.labels(hidden))
+
+
+def through(layers: Sequence[nn.Dense], hidden: chex.Array) -> chex.Array:
+    for layer in layers:
+        hidden = nn.relu(layer(hidden))
+    return hidden
+
+
+def first_outputs(key: chex.PRNGKey, shape: Sequence[int], dtype: Any = jnp.float32) -> chex.Array:
+    """Small policy columns, so that play starts near uniform; a value column of ordinary size."""
+    policy_key, value_key = jax.random.split(key)
+    policy = nn.initializers.orthogonal(0.01)(policy_key, (shape[0], shape[1] - 1), dtype)
+    return jnp.concatenate([policy, nn.initializers.orthogonal(1.0)(value_key, (shape[0], 1), dtype)], axis=-1)
+
+
+def make(env: Env, version: str | None = None, **fields: Any) -> Model:
+    """The network for a game: its named heads, or one head for all its actions."""
+    heads = HEADS.get(env.id, (("action", env.num_actions),))
+    return Model(env, MLP(env.num_actions, heads, **fields), version or env.observation_versions[0])

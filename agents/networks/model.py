@@ -1,0 +1,150 @@
+"""A network at the table: what it reads, what it may choose, what a choice does, and what is kept of a decision.
+
+Everything here is about one decision of one seat; a batch of games is a `vmap`.
+"""
+
+import dataclasses
+import math
+from typing import Any, NamedTuple
+
+import chex
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+
+from agents.networks.policies import Policy, categorical
+from jaxgames import Env
+
+
+class Output(NamedTuple):
+    """What a network says about one view."""
+
+    heads: Any  # what `Model.policy` makes a distribution of
+    value: chex.Array  # float32[]  the return to come
+    labels: dict[str, chex.Array]  # {name: float32[size]}, predictions of auxiliary heads; unread, they cost nothing
+
+
+class Kept(NamedTuple):
+    """A decision as a rollout stores it: the view, and the mask in bits."""
+
+    view: Any
+    mask: chex.Array  # uint32[word], 32 actions each
+
+
+class Decision(NamedTuple):
+    """What a model decided."""
+
+    kept: Any  # what `Model.recall` needs to judge the choice again
+    choice: Any
+    action: chex.Array  # int32[]  what the choice does
+    log_prob: chex.Array  # float32[]
+    value: chex.Array  # float32[]
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+    """A network for a game: reads the flat observation, and chooses one of the legal actions.
+
+    Networks that read or choose otherwise come with a model of their own.
+    """
+
+    env: Env
+    network: nn.Module
+    version: str  # of the observation
+
+    def look(self, state: Any, seat: chex.Array) -> Any:
+        """The view that the network reads, a pytree."""
+        return self.env.observe(state, seat, self.version).astype(jnp.float32)
+
+    def legal(self, state: Any) -> Any:
+        """What the player to move may choose."""
+        return self.env.legal_action_mask(state)
+
+    def policy(self, heads: Any, legal: Any) -> Policy:
+        """The distribution over legal choices."""
+        return categorical(heads, legal)
+
+    def act(self, state: Any, legal: Any, choice: Any) -> chex.Array:
+        """int32[], the action that a choice stands for."""
+        del state, legal
+        return choice
+
+    def keep(self, state: Any, seat: chex.Array, view: Any, legal: Any) -> Any:
+        """What a rollout stores of a decision."""
+        del state, seat
+        return Kept(view, pack(legal))
+
+    def recall(self, kept: Any) -> tuple[Any, Any]:
+        """(view, legal) of a stored decision."""
+        return kept.view, unpack(kept.mask, self.env.num_actions)
+
+    def init(self, key: chex.PRNGKey) -> Any:
+        """Parameters that have learned nothing."""
+        return self.network.init(key, jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), self.view_shapes()))
+
+    def view_shapes(self) -> Any:
+        """Shapes and dtypes of a view; nothing is computed."""
+        return jax.eval_shape(lambda: self.look(self.env.init(jax.random.key(0)), 0))
+
+
+def decide(
+    model: Model, params: Any, state: Any, seat: chex.Array, key: chex.PRNGKey, greedy: bool = False
+) -> Decision:
+    """The decision of `seat`, who is to move: sampled, or the most likely one."""
+    view, legal = model.look(state, seat), model.legal(state)
+    out = model.network.apply(params, view)
+    policy = model.policy(out.heads, legal)
+    choice = policy.mode() if greedy else policy.sample(key)
+    return Decision(
+        kept=model.keep(state, seat, view, legal),
+        choice=choice,
+        action=model.act(state, legal, choice),
+        log_prob=policy.log_prob(choice),
+        value=out.value,
+    )
+
+
+def reconsider(model: Model, params: Any, kept: Any) -> tuple[Policy, Output]:
+    """What these parameters would do about a stored decision."""
+    view, legal = model.recall(kept)
+    out = model.network.apply(params, view)
+    return model.policy(out.heads, legal), out
+
+
+def network_agent(model: Model, params: Any, greedy: bool = False):
+    """The network as an agent; `params` may be traced, so one compilation serves every stage of a training."""
+
+    def act(key: chex.PRNGKey, state: Any, player: chex.Array) -> chex.Array:
+        return decide(model, params, state, player, key, greedy).action
+
+    return act
+
+
+def pack(mask: chex.Array) -> chex.Array:
+    """uint32[word], a mask in bits."""
+    words = jnp.pad(mask, (0, -mask.shape[-1] % 32)).reshape(-1, 32).astype(jnp.uint32)
+    return (words << jnp.arange(32, dtype=jnp.uint32)).sum(-1, dtype=jnp.uint32)
+
+
+def unpack(words: chex.Array, size: int) -> chex.Array:
+    """bool[size], `pack` undone."""
+    bits = words[:, None] >> jnp.arange(32, dtype=jnp.uint32) & 1 == 1
+    return bits.ravel()[:size]
+
+
+def hidden_layer(width: int, dtype: str) -> nn.Dense:
+    """A layer before a ReLU."""
+    return nn.Dense(width, kernel_init=nn.initializers.orthogonal(math.sqrt(2)), dtype=dtype)
+
+
+class Labels(nn.Module):
+    """Auxiliary heads on what the trunk of a network says: {name: float32[size]}."""
+
+    sizes: tuple[tuple[str, int], ...]
+    dtype: str = "float32"
+
+    @nn.compact
+    def __call__(self, hidden: chex.Array) -> dict[str, chex.Array]:
+        return {
+            name: nn.Dense(size, dtype=self.dtype, name=name)(hidden).astype(jnp.float32) for name, size in self.sizes
+        }

@@ -1,0 +1,66 @@
+"""Distributions over choices, each of one decision; a batch is a `vmap`.
+
+Every policy has `sample(key)`, `mode()`, `log_prob(choice)`, `entropy()` and `kl(other)`.
+"""
+
+from typing import Any, NamedTuple, Protocol
+
+import chex
+import jax
+import jax.numpy as jnp
+
+
+class Policy(Protocol):
+    """What the learner needs of a distribution over choices; a choice is any pytree of arrays."""
+
+    def sample(self, key: chex.PRNGKey) -> Any: ...
+
+    def mode(self) -> Any: ...
+
+    def log_prob(self, choice: Any) -> chex.Array: ...
+
+    def entropy(self) -> chex.Array: ...
+
+    def kl(self, other: Any) -> chex.Array: ...
+
+
+class Categorical(NamedTuple):
+    """One of some entries, int32[]. Everything is computed from one exponential a logit, forward and back."""
+
+    below: chex.Array  # float32[entry]  logits below the largest; the lowest finite number for what is not legal
+    widths: chex.Array  # float32[entry]  their exponentials
+    total: chex.Array  # float32[]  the sum of the widths
+
+    def sample(self, key: chex.PRNGKey) -> chex.Array:
+        """From one random number, where the Gumbel trick needs one for every entry.
+
+        Probabilities become whole numbers first: sums of floats depend on their order, and a place of width zero could
+        open up between two of them.
+        """
+        whole = (jnp.exp(self.below - jnp.log(self.total)) * 2**24).astype(jnp.int32)
+        ends = jax.lax.associative_scan(jnp.add, whole, axis=-1)
+        point = (jax.random.uniform(key, (1,)) * ends[-1:]).astype(jnp.int32)
+        return (ends <= point).sum(dtype=jnp.int32)
+
+    def mode(self) -> chex.Array:
+        return jnp.argmax(self.below).astype(jnp.int32)
+
+    def log_prob(self, choice: chex.Array) -> chex.Array:
+        return self.below[choice] - jnp.log(self.total)
+
+    def entropy(self) -> chex.Array:
+        return jnp.log(self.total) - (self.widths * self.below).sum() / self.total
+
+    def kl(self, other: "Categorical") -> chex.Array:
+        """Of this distribution from another over the same entries."""
+        probability = self.widths / self.total
+        mine, theirs = (each.below - jnp.log(each.total) for each in (self, other))
+        return jnp.where(probability > 0, probability * (mine - theirs), 0.0).sum()
+
+
+def categorical(logits: chex.Array, legal: chex.Array) -> Categorical:
+    """Over the legal entries. The lowest finite number, not -inf: an empty row stays finite."""
+    cut = jnp.where(legal, logits, jnp.finfo(logits.dtype).min)
+    below = cut - jax.lax.stop_gradient(cut.max(-1, keepdims=True))
+    widths = jnp.exp(below)
+    return Categorical(below, widths, widths.sum(-1))
