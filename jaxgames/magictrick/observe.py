@@ -144,7 +144,7 @@ def all_backs(state: State, player: chex.Array) -> chex.Array:
 def ranges(state: State, player: chex.Array) -> chex.Array:
     """float32[seat, slot, low and high], each / 7 (MT-45)."""
     ranges = value_ranges(hands(state), state.revealed).astype(jnp.float32)
-    return seen_from(ranges, player) / (NUM_VALUES - 1)
+    return seen_from(ranges, player) / TOP
 
 
 def belief(state: State, player: chex.Array) -> chex.Array:
@@ -176,29 +176,33 @@ PARTS: dict[str, Callable[[State, chex.Array], chex.Array]] = {
 }
 
 
+# A slot as one number, so that a walk along the hands carries little: the bit of its suit, its value, is it revealed?
+SUIT_BITS, VALUE_AT, REVEALED_AT = (1 << NUM_SUITS) - 1, NUM_SUITS, NUM_SUITS + 3
+TOP = NUM_VALUES - 1
+
+
 def value_ranges(cards: chex.Array, revealed: chex.Array) -> chex.Array:
     """int32[seat, slot, 2], the lowest and highest value that a hand's own backs and revealed values allow (MT-46)."""
-    suit, value = suit_of(cards), value_of(cards).astype(jnp.int32)
-    low = _lowest(suit, value, revealed)
-    # Seen from the other end, with values counted from 7 down, a highest value is a lowest one.
-    top = NUM_VALUES - 1
-    high = top - _lowest(suit[:, ::-1], top - value[:, ::-1], revealed[:, ::-1])[:, ::-1]
+    suit, value = suit_of(cards).astype(jnp.int32), value_of(cards).astype(jnp.int32)
+    slots = (1 << suit) | (value << VALUE_AT) | (revealed.astype(jnp.int32) << REVEALED_AT)
+    # Seen from the other end, with values counted from 7 down (all three bits turned), a highest value is a lowest one.
+    mirrored = (slots ^ (TOP << VALUE_AT))[:, ::-1]
+    lowest = _lowest(jnp.concatenate([slots, mirrored]))
+    low, high = lowest[:NUM_SEATS], TOP - lowest[NUM_SEATS:, ::-1]
     return jnp.stack([low, high], axis=-1)
 
 
-def _lowest(suit: chex.Array, value: chex.Array, revealed: chex.Array) -> chex.Array:
-    """int32[seat, slot]: going up a hand, a suit seen since the last rise means that the value has risen again."""
+def _lowest(slots: chex.Array) -> chex.Array:
+    """int32[hand, slot]: going up a hand, a suit seen since the last rise means that the value has risen again."""
 
     def visit(carry, slot):
-        lowest, seen = carry
-        suit, value, is_revealed = slot
-        this_suit = suit[:, None] == jnp.arange(NUM_SUITS)
-        repeats = (seen & this_suit).any(axis=-1)
+        seen, lowest = carry & SUIT_BITS, carry >> VALUE_AT
+        this_suit, value, is_revealed = slot & SUIT_BITS, (slot >> VALUE_AT) & TOP, (slot >> REVEALED_AT) > 0
+        repeats = (seen & this_suit) != 0
         lowest = lowest + repeats
-        jumps = is_revealed & (value > lowest)
-        seen = (seen & ~(repeats | jumps)[:, None]) | this_suit
+        rises = repeats | (is_revealed & (value > lowest))
+        seen = jnp.where(rises, 0, seen) | this_suit
         lowest = jnp.where(is_revealed, value, lowest)
-        return (lowest, seen), lowest
+        return seen | (lowest << VALUE_AT), lowest
 
-    start = (jnp.zeros(NUM_SEATS, jnp.int32), jnp.zeros((NUM_SEATS, NUM_SUITS), bool))
-    return jax.lax.scan(visit, start, (suit.T, value.T, revealed.T))[1].T
+    return jax.lax.scan(visit, jnp.zeros(len(slots), jnp.int32), slots.T)[1].T
