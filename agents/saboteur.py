@@ -1,7 +1,7 @@
 """Bots of Saboteur (section 17 of the rules page)."""
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import chex
 import jax
@@ -30,25 +30,29 @@ from jaxgames.saboteur.cells import FAR, count, goal_distances, is_empty, kth, o
 from jaxgames.saboteur.mine import frontier, join, lay, remove, survey, turned_goals
 from jaxgames.saboteur.observe import card_counts, looked_at
 from jaxgames.saboteur.rules import held
+from jaxgames.saboteur.state import State
+
+if TYPE_CHECKING:
+    from agents import Agent
 
 
-def random(env: SaboteurEnv):
+def random(env: SaboteurEnv) -> "Agent":
     """Uniform over the legal actions; in `paths` over the placements, skipping only when stuck."""
     willing = dataclasses.replace(env, skip_rule="stuck")
 
-    def act(key: chex.PRNGKey, state, player):
+    def act(key: chex.PRNGKey, state: State, player: chex.Array) -> chex.Array:
         del player  # the legal actions are those of the player to move, who is the one asked
         return willing.random_action(state, jax.random.bits(key, (), jnp.uint32))
 
     return act
 
 
-def rule(env: SaboteurEnv):
+def rule(env: SaboteurEnv) -> "Agent":
     """The rule-based player of the variant."""
     return role_greedy(env) if env.variant == "full" else rule_based(env)
 
 
-def rule_based(env: SaboteurEnv, orientations: int = 1):
+def rule_based(env: SaboteurEnv, orientations: int = 1) -> "Agent":
     """Paths: the placement nearest to a face-down goal, cards upright; never a dead end against a goal if avoidable."""
     _require(env, "rule_based", "paths")
     grid = env.cells
@@ -59,7 +63,7 @@ def rule_based(env: SaboteurEnv, orientations: int = 1):
         [[(columns + STEP_X[side] == x) & (rows + STEP_Y[side] == y) for side in range(4)] for x, y in grid.goal_cells]
     )
 
-    def act(key, state, player):
+    def act(key: chex.PRNGKey, state: State, player: chex.Array) -> chex.Array:
         del key
         face_down = ~turned_goals(grid, state)
         distance = jnp.where(face_down[:, None], jnp.asarray(chebyshev), FAR).min(0)
@@ -79,7 +83,7 @@ def rule_based(env: SaboteurEnv, orientations: int = 1):
     return act
 
 
-def rule_based_rot(env: SaboteurEnv):
+def rule_based_rot(env: SaboteurEnv) -> "Agent":
     """Paths: `rule_based` over both orientations."""
     return rule_based(env, orientations=2)
 
@@ -91,13 +95,14 @@ class Outlook(NamedTuple):
     knows_gold: jax.Array  # bool[]
 
 
-def role_greedy(env: SaboteurEnv):
+def role_greedy(env: SaboteurEnv) -> "Agent":
     """Full: miners dig towards the gold and strike back at suspects; saboteurs break tools and lead paths away."""
     _require(env, "role_greedy", "full")
     n = env.num_players
 
-    def act(key, state, player):
+    def act(key: chex.PRNGKey, state: State, player: chex.Array) -> chex.Array:
         del key
+        player = jnp.asarray(player, jnp.int32)
         kinds = held(state, player)
         legal = env.legal_factors(state)
         outlook = look(env, state, player)
@@ -141,13 +146,13 @@ def role_greedy(env: SaboteurEnv):
     return act
 
 
-def first_wish(wishes: list[tuple[Any, Any]]) -> chex.Array:
+def first_wish(wishes: list[tuple[chex.Array, chex.Array]]) -> chex.Array:
     """The action of the first wish that can be had."""
     conditions, actions = zip(*wishes, strict=True)
     return jnp.select(list(conditions), list(actions), 0)
 
 
-def look(env: SaboteurEnv, state, player) -> Outlook:
+def look(env: SaboteurEnv, state: State, player: chex.Array) -> Outlook:
     """What the player knows of the goals, from his own maps and what lies face up."""
     face_down = ~turned_goals(env.cells, state)
     looked = looked_at(env, state, player[None], jnp.arange(NUM_GOALS))
@@ -157,12 +162,12 @@ def look(env: SaboteurEnv, state, player) -> Outlook:
     return Outlook(targets=targets, knows_gold=knows_gold)
 
 
-def distance(env: SaboteurEnv, state, outlook: Outlook) -> chex.Array:
+def distance(env: SaboteurEnv, state: State, outlook: Outlook) -> chex.Array:
     """int32[], smallest distance from the frontier to a target; FAR if there is none."""
     return jnp.where(outlook.targets, goal_distances(env.cells, frontier(env.cells, state)), FAR).min()
 
 
-def suspicions(env: SaboteurEnv, state) -> chex.Array:
+def suspicions(env: SaboteurEnv, state: State) -> chex.Array:
     """int32[seat], broken-tool cards, dead ends and rockfalls played this round."""
     ranges = ((BROKEN, REPAIR), (NUM_CONNECTED, NUM_PATHS), (ROCKFALL, NUM_TYPES))
     return sum((card_counts(env, state, first, last) for first, last in ranges), jnp.zeros(env.num_players, jnp.int32))
@@ -178,7 +183,9 @@ def best_tool(env: SaboteurEnv, tools: chex.Array, worth: chex.Array) -> tuple[c
     return tools.any(), env.first_tool_action + jnp.argmax(jnp.where(tools, worth, -FAR))
 
 
-def unseen_map(env: SaboteurEnv, state, player, kinds, outlook: Outlook) -> tuple[chex.Array, chex.Array]:
+def unseen_map(
+    env: SaboteurEnv, state: State, player: chex.Array, kinds: chex.Array, outlook: Outlook
+) -> tuple[chex.Array, chex.Array]:
     """A map on a goal not looked at, while the gold is unknown and more than one goal may hide it."""
     is_map = kinds == MAP
     goal_cells = jnp.array([column * env.cells.rows + row for column, row in env.cells.goal_cells])
@@ -197,7 +204,9 @@ class Best(NamedTuple):
 ID_BITS = 1 << 15  # more than any board action
 
 
-def placements(env: SaboteurEnv, state, kinds, legal_cells, outlook: Outlook) -> tuple[Best, Best]:
+def placements(
+    env: SaboteurEnv, state: State, kinds: chex.Array, legal_cells: chex.Array, outlook: Outlook
+) -> tuple[Best, Best]:
     """The connected placement with the smallest distance after it, and the placement with the largest.
 
     Every frontier cell is tried with every card both ways, on a copy of the mine. Goals that a card would turn stay
@@ -232,7 +241,7 @@ def placements(env: SaboteurEnv, state, kinds, legal_cells, outlook: Outlook) ->
     return from_low(low), from_high(high)
 
 
-def rockfalls(env: SaboteurEnv, state, kinds, outlook: Outlook) -> tuple[Best, Best]:
+def rockfalls(env: SaboteurEnv, state: State, kinds: chex.Array, outlook: Outlook) -> tuple[Best, Best]:
     """The rockfall on a dead end with the smallest distance after it, and any rockfall with the largest."""
     grid = env.cells
     is_rockfall = kinds == ROCKFALL
@@ -255,25 +264,25 @@ def rockfalls(env: SaboteurEnv, state, kinds, outlook: Outlook) -> tuple[Best, B
     return from_low(low), from_high(high)
 
 
-def low_key(after, action):
+def low_key(after: chex.Numeric, action: chex.Numeric) -> chex.Array:
     """Orders by distance, then by action: the smallest is best."""
     return jnp.int32((after + 1) * ID_BITS + action)
 
 
-def from_low(key) -> Best:
+def from_low(key: chex.Array) -> Best:
     return Best(after=key // ID_BITS - 1, action=key % ID_BITS)
 
 
-def high_key(after, action):
+def high_key(after: chex.Numeric, action: chex.Numeric) -> chex.Array:
     """Orders by distance, then by falling action: the largest is best."""
     return jnp.int32((after + 1) * ID_BITS + ID_BITS - 1 - action)
 
 
-def from_high(key) -> Best:
+def from_high(key: chex.Array) -> Best:
     return Best(after=key // ID_BITS - 1, action=ID_BITS - 1 - key % ID_BITS)
 
 
-def faces_target(env: SaboteurEnv, cell, sides, outlook: Outlook) -> chex.Array:
+def faces_target(env: SaboteurEnv, cell: chex.Array, sides: chex.Array, outlook: Outlook) -> chex.Array:
     """bool[], is a card with these sides on this cell open towards a target?"""
     column, row = cell // env.cells.rows + jnp.asarray(STEP_X), cell % env.cells.rows + jnp.asarray(STEP_Y)
     goals = jnp.array(env.cells.goal_cells)
@@ -289,7 +298,7 @@ MAPS = (MAP, ROCKFALL)
 ROCKFALLS = (ROCKFALL, NUM_TYPES)
 
 
-def discard(env: SaboteurEnv, kinds, *order: tuple[int, int]) -> tuple[chex.Array, chex.Array]:
+def discard(env: SaboteurEnv, kinds: chex.Array, *order: tuple[int, int]) -> tuple[chex.Array, chex.Array]:
     """The first slot with a card of the first range that the hand has; always possible."""
     slots = [(kinds >= first) & (kinds < last) for first, last in order]
     slot = jnp.select([cards.any() for cards in slots], [jnp.argmax(cards) for cards in slots], 0)

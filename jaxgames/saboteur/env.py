@@ -26,7 +26,7 @@ class Rules(NamedTuple):
 
 
 # Section 1 of the rules page, by variant; SB-13 fixes the hands of the full game.
-NUM_PLAYERS = {"full": 5, "paths": 4}
+DEFAULT_PLAYERS = {"full": 5, "paths": 4}
 PLAYERS = {"full": (3, 10), "paths": (1, 6)}
 DEFAULTS: dict[str, dict[str, Any]] = {
     "full": {"deck": "official", "rounds": 3, "reward": "gold"},
@@ -64,7 +64,7 @@ class SaboteurEnv(Env[State]):
 
     def __post_init__(self):
         check_choice(self.id, "variant", self.variant, ("full", "paths"))
-        num_players = NUM_PLAYERS[self.variant] if self.num_players is None else self.num_players
+        num_players = DEFAULT_PLAYERS[self.variant] if self.num_players is None else self.num_players
         checked = {
             "num_players": check_int(self.id, "num_players", num_players, *PLAYERS[self.variant]),
             "goal_x": check_int(self.id, "goal_x", self.goal_x, 2, 8),

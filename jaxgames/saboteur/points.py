@@ -34,7 +34,7 @@ from jaxgames.saboteur.cards import (
     STEP_X,
     STEP_Y,
 )
-from jaxgames.saboteur.cells import WORD, beside, count, goals_in, kth
+from jaxgames.saboteur.cells import WORD, Grid, beside, count, goals_in, kth
 from jaxgames.saboteur.mine import survey
 from jaxgames.saboteur.observe import known_goals
 from jaxgames.saboteur.rules import decode, held, may_skip, open_sides, playable_tools
@@ -122,7 +122,7 @@ def find_points(env: "SaboteurEnv", state: State, player: chex.Array) -> Points:
     return Points(cell, exists, is_open, is_wall, jnp.where(exists[:, None], features, 0.0))
 
 
-def _listed(grid, cells: chex.Array, most: int) -> tuple[chex.Array, chex.Array]:
+def _listed(grid: Grid, cells: chex.Array, most: int) -> tuple[chex.Array, chex.Array]:
     """The ids of a set of cells in ascending order, int32[most], and which of them are not padding."""
     order = jnp.arange(most, dtype=jnp.int32)
     return jax.vmap(lambda k: kth(grid, cells, k))(order), order < count(cells)
