@@ -189,20 +189,43 @@ def test_mt_54_every_arrangement_is_drawn_by_its_weight():
 
 
 def test_belief_and_worlds_do_not_look_at_hidden_values():
-    """MT-50: the belief of a world is the belief of the state, bit for bit."""
-    states = states_of_play()
-    same = jax.jit(
-        jax.vmap(
-            lambda key, state: (
-                beliefs.belief(state),
-                beliefs.belief(ENV.determinize(key, state, 0)),
-                ENV.determinize(key, ENV.determinize(jax.random.fold_in(key, 1), state, 0), 0),
-                ENV.determinize(key, state, 0),
-            )
-        )
-    )(jax.random.split(jax.random.key(0), 64), states)
-    np.testing.assert_array_equal(same[0], same[1])
-    chex.assert_trees_all_equal(same[2], same[3])
+    """MT-50: what is drawn from a state and from one of its worlds with the same key is the same, leaf by leaf."""
+
+    @jax.jit
+    @jax.vmap
+    def twice(state):
+        def seat(player):
+            world_key, key = jax.random.split(jax.random.fold_in(jax.random.key(player), state.step_count))
+            world = TWO_HANDS.determinize(world_key, state, player)
+            drawn = TWO_HANDS.determinize(key, state, player)
+            again = TWO_HANDS.determinize(jax.random.clone(key), world, player)
+            return (drawn, beliefs.belief(state)), (again, beliefs.belief(world))
+
+        return jax.vmap(seat)(jnp.arange(4))
+
+    chex.assert_trees_all_equal(*twice(random_states(TWO_HANDS, jax.random.key(4), 64, 200)))
+
+
+def test_no_dtype_depends_on_x64():
+    """A scan whose carry became int64 there once raised in `determinize`."""
+    narrow, was = shapes(), jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", True)
+    try:
+        assert shapes() == narrow
+    finally:
+        jax.config.update("jax_enable_x64", was)
+
+
+def shapes():
+    """Shapes and dtypes of everything that the env answers; nothing is computed."""
+
+    def ask(key):
+        state = TWO_HANDS.init(key)
+        views = [TWO_HANDS.view(state, 1, version) for version in TWO_HANDS.observation_versions]
+        world = TWO_HANDS.determinize(key, state, 1)
+        return state, TWO_HANDS.step(state, 3), world, views, TWO_HANDS.scores(state), TWO_HANDS.winners(state)
+
+    return jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype), jax.eval_shape(ask, jax.random.key(0)))
 
 
 def test_mt_51_later_hands_are_dealt_anew_and_earlier_ones_stay():

@@ -123,12 +123,43 @@ def test_before_the_trick_is_complete_both_stories_are_possible():
     assert (held[owner != 0] < 3).any()
 
 
-def test_the_sampler_never_looks_at_the_hidden_hands(states, worlds):
-    """SC-53: from two states that look alike to the player, the same key draws the same world."""
+@pytest.mark.parametrize("consistency", ["legal", "none"])
+def test_the_sampler_never_looks_at_the_hidden_hands(states, consistency):
+    """SC-53: from two states that look alike to the player, the same key draws the same world, leaf by leaf."""
 
-    keys = jax.random.split(jax.random.key(8), NUM_STATES)
-    again = determinize(keys, worlds, states.current_player)
-    chex.assert_trees_all_equal(again, determinize(keys, states, states.current_player))
+    @jax.jit
+    @jax.vmap
+    def twice(state):
+        def seat(player):
+            draw = functools.partial(ENV.determinize, player=player, consistency=consistency)
+            world_key, key = jax.random.split(jax.random.fold_in(jax.random.key(8), state.step_count))
+            world = draw(world_key, state)
+            return draw(key, state), draw(jax.random.clone(key), world)
+
+        return jax.vmap(seat)(jnp.arange(4))
+
+    chex.assert_trees_all_equal(*twice(states))
+
+
+def test_no_dtype_depends_on_x64():
+    narrow, was = shapes(), jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", True)
+    try:
+        assert shapes() == narrow
+    finally:
+        jax.config.update("jax_enable_x64", was)
+
+
+def shapes():
+    """Shapes and dtypes of everything that the env answers; nothing is computed."""
+
+    def ask(key):
+        state = ENV.init(key)
+        views = [ENV.view(state, 1, version) for version in ENV.observation_versions]
+        worlds = [ENV.determinize(key, state, 1, consistency) for consistency in ("legal", "none")]
+        return state, ENV.step(state, 3), worlds, views, ENV.scores(state), ENV.winners(state)
+
+    return jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype), jax.eval_shape(ask, jax.random.key(0)))
 
 
 def test_without_consistency_only_the_numbers_are_kept(states):

@@ -414,6 +414,34 @@ def test_the_side_is_the_declarer_and_the_owner():
     assert np.flatnonzero(rewards.declarers_side(state)).tolist() == [3]
 
 
+def test_who_has_won():
+    """SC-27, SC-28: the side that took 61 points, or the other one; nobody before the last card."""
+    env, state = given(DEAL_A, RUN_AWAY)
+    assert winners(env, state) == []
+    assert winners(env, finish(env, state, smallest)) == [0, 1]
+    env, state = given(IN_ORDER, "8 0 0 0 " + NO_CONTRA)
+    over = finish(env, state, max)
+    assert winners(env, over) == [1, 2, 3]
+    for points, expected in ((60, [1, 2, 3]), (61, [0])):
+        assert winners(env, over.replace(points=jnp.array([points, 120 - points, 0, 0], jnp.int8))) == expected
+
+
+def test_nobody_wins_a_passed_game_or_one_that_broke_off():
+    """SC-11, SC-35."""
+    env, state = given(BY_FIVES, "0 0 0 0", dealer=1)
+    assert winners(env, state) == []
+    env, state = given(BY_FIVES, "0 0 0 0", dealer=1, all_pass="play_out")
+    assert winners(env, finish(env, state, smallest)) == []
+    env, state = given(DEAL_A, RUN_AWAY)
+    while int(state.step_count) < 39:
+        state = step(env)(state, jnp.int32(smallest(legal(env, state))))
+    assert winners(env, step(env)(state, jnp.int32(0))) == []
+
+
+def winners(env, state):
+    return np.flatnonzero(env.winners(state)).tolist()
+
+
 @pytest.mark.parametrize(
     ("contract", "cards", "expected"),
     [
