@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from jaxgames.checked import checked
 from jaxgames.env import Env, Part, State, flatten, pick
+from jaxgames.options import UserError
 
 if TYPE_CHECKING:
     from jaxgames.magictrick.env import MagicTrickEnv
@@ -50,13 +51,13 @@ def make(game: Literal["skyjo"], **options: object) -> "SkyjoEnv": ...
 @overload
 def make(game: str, **options: object) -> Env[Any]: ...
 def make(game: str, **options: object) -> Env[Any]:
-    """The environment of one game. A bad name or option is a ValueError that says what is allowed."""
+    """The environment of one game. A bad name or option is a UserError that says what is allowed."""
     if game not in _GAMES:
-        raise ValueError(f"jaxgames: unknown game {game!r}; the games are {', '.join(games())}")
+        raise UserError(f"jaxgames: unknown game {game!r}; the games are {', '.join(games())}")
     module, name = _GAMES[game].split(":")
     cls = getattr(importlib.import_module(module), name)
     known = [field.name for field in dataclasses.fields(cls)]
     for option, value in options.items():
         if option not in known:
-            raise ValueError(f"{game}: unknown option {option!r} (given {value!r}); options are {', '.join(known)}")
+            raise UserError(f"{game}: unknown option {option!r} (given {value!r}); options are {', '.join(known)}")
     return cls(**options)

@@ -23,7 +23,7 @@ from train import opponents, ppo, replay
 from train.advantage import advantage_by_seat
 from train.auxiliary_skullking import Auxiliary
 from train.evaluate import make_match, over_seeds, versus, with_abilities
-from train.matches import mean_and_error, play, rotations, win_shares
+from train.matches import mean_and_error, play, rotations, shared_wins
 from train.ppo_skullking import Config, ability_priority, make_task
 from train.settings import PPO
 
@@ -366,17 +366,16 @@ def test_rotations_put_every_agent_in_every_seat():
 
 
 @pytest.mark.parametrize(
-    ("scores", "shares", "lowest"),
+    ("winners", "shares"),
     [
-        ([3, 1, 2, 0], [1, 0, 0, 0], [0, 0, 0, 1]),
-        ([5, 5, 1, 5], [1 / 3, 1 / 3, 0, 1 / 3], [0, 0, 1, 0]),
-        ([-2, -2, -2, -2], [0.25] * 4, [0.25] * 4),
-        ([10, 9, 0, 0], [1, 0, 0, 0], [0, 0, 0.5, 0.5]),  # two above the mean, one winner
+        ([True, False, False, False], [1, 0, 0, 0]),
+        ([True, True, False, True], [1 / 3, 1 / 3, 0, 1 / 3]),
+        ([True] * 4, [0.25] * 4),
+        ([False] * 4, [0] * 4),
     ],
 )
-def test_a_win_is_shared_by_the_best_alone(scores, shares, lowest):
-    np.testing.assert_allclose(win_shares(scores), shares)
-    np.testing.assert_allclose(win_shares(scores, lowest=True), lowest)
+def test_a_win_is_shared_by_the_winners_alone(winners, shares):
+    np.testing.assert_allclose(shared_wins(np.array(winners)), shares, rtol=1e-6)
 
 
 def test_a_standard_error_is_that_of_a_mean():

@@ -587,7 +587,7 @@ def test_agents_of_any_game_are_evaluated_from_the_command_line(tmp_path, monkey
     assert call(monkeypatch, evaluate.main, *table) == 0
     text = capsys.readouterr().out
     assert text == (tmp_path / "table.md").read_text()
-    assert text.splitlines()[0] == "| one `rule` against | wins_percent | score | others_score |"
+    assert text.splitlines()[0] == "| one `rule` against | cents | deals_won_percent |"
     for wrong, message in [
         (("wizard",), "unknown agent 'wizard'"),
         (("rule", "--deals", 1), "deals must be at least 2"),

@@ -15,8 +15,8 @@ from jaxgames.schafkopf import PEER
 from jaxgames.schafkopf.cards import CALLED_ACE, card_set, parse, size
 from jaxgames.schafkopf.state import BIDDING, gone
 from tests.schafkopf_positions import DEAL_A, DEAL_B, NO_CONTRA, given
+from tests.schafkopf_worlds import compare_with_all_deals, draw_and_replay, draw_deals, endgames, mid_game_states
 from tests.support import checked_random_play
-from train.worlds_schafkopf import compare_with_all_deals, draw_and_replay, draw_deals, endgames, mid_game_states
 
 ENV = jaxgames.make("schafkopf")
 NUM_STATES = 256
@@ -70,7 +70,7 @@ def test_a_million_random_steps_stay_in_range_and_zero_sum():
 
 
 def test_worlds_replay_legally_from_their_deal(states):
-    """SC-51, SC-52, SC-53: `python -m train.worlds_schafkopf` does the same for 20 000 states."""
+    """SC-51, SC-52, SC-53: `python -m tests.long schafkopf` does the same for 20 000 states."""
     legal, differs = draw_and_replay(ENV, jax.random.key(2), states, players(NUM_STATES))
     assert np.asarray(legal).all()
     assert np.asarray(differs).mean() > 0.7

@@ -24,7 +24,7 @@ import agents
 import jaxgames
 from agents.skullking import use_ability
 from jaxgames import Env
-from jaxgames.options import read_option
+from jaxgames.options import UserError, read_option
 from jaxgames.skullking.cards import BIDDING, PLAYING
 from train.matches import Played, mean_and_error, play, play_batch
 from train.protocols import Figures, protocol_of
@@ -60,22 +60,18 @@ def main() -> None:
     cfg = tyro.cli(Evaluation, description=__doc__)
     try:
         text = evaluate(cfg)
-    except (ValueError, TypeError) as error:
-        sys.exit(_refuse(error))
+    except UserError as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)
     print(text)
     if cfg.out:
         pathlib.Path(cfg.out).write_text(text + "\n")
 
 
-def _refuse(error: Exception) -> int:
-    print(error, file=sys.stderr)
-    return 2
-
-
 def evaluate(cfg: Evaluation) -> str:
     """The tables as Markdown."""
     if cfg.deals < 2:
-        raise ValueError(f"evaluate: deals must be at least 2 for a standard error, got {cfg.deals}")
+        raise UserError(f"evaluate: deals must be at least 2 for a standard error, got {cfg.deals}")
     options = dict(read_option(text) for text in cfg.option)
     env = jaxgames.make(cfg.game, **{"num_players": cfg.num_players} | options)
     one = agents.make(cfg.agent, env)

@@ -95,13 +95,6 @@ def mean_and_error(by_deal: np.ndarray) -> tuple[float, float]:
     return float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
 
 
-def win_shares(scores: np.ndarray, lowest: bool = False) -> np.ndarray:
-    """Each seat's share of the win by scores, ties split: float[..., seat]."""
-    scores = -np.asarray(scores, np.float64) if lowest else np.asarray(scores, np.float64)
-    return shared_wins(scores == scores.max(axis=-1, keepdims=True))
-
-
-def shared_wins(winners: np.ndarray) -> np.ndarray:
-    """Each seat's share of the win, ties split, nothing where nobody won: float[..., seat]."""
-    winners = np.asarray(winners, np.float64)
-    return winners / np.maximum(winners.sum(axis=-1, keepdims=True), 1)
+def shared_wins(winners: chex.Array) -> chex.Array:
+    """Each seat's share of the win, ties split, nothing where nobody won: float32[..., seat]."""
+    return winners / jnp.maximum(winners.sum(axis=-1, keepdims=True, dtype=jnp.float32), 1)

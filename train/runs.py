@@ -4,7 +4,6 @@ A run that ends early says how to go on: Ctrl-C and SIGTERM save a checkpoint, a
 saved, losses that are no numbers leave the last good checkpoint. Several processes halt together.
 """
 
-import contextlib
 import dataclasses
 import enum
 import functools
@@ -12,9 +11,8 @@ import math
 import operator
 import signal
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -31,6 +29,7 @@ from train.evaluate import Figures, cell, make_match, over_seeds
 from train.folders import Run, new_name
 from train.ppo import Task, Training
 from train.settings import RunConfig, resumed_config
+from train.signals import Asked, requests
 
 STOPPED, BAD_INPUT, INTERRUPTED, TERMINATED = 1, 2, 128 + signal.SIGINT, 128 + signal.SIGTERM  # exit codes
 LARGEST_LOSS = 1e4
@@ -204,7 +203,7 @@ def compile_call(cfg: RunConfig, task: Task, mesh: Any, training: Training) -> C
 
 
 def train(
-    job: Job, training: Training, call: Callable, match: Callable, asked: "Asked", bar: Any
+    job: Job, training: Training, call: Callable, match: Callable, asked: Asked, bar: Any
 ) -> tuple[Training, Halt, str]:
     """All updates, or as many as it takes until something halts it; then a sentence says what."""
     cfg, runs = job.cfg, job.runs
@@ -267,7 +266,7 @@ def evaluate(runs: list[Run], training: Training, match: Callable, rival: int, p
     return [match(player, rival, key, deals) for player, key in zip(players, keys, strict=True)]
 
 
-def conclude(job: Job, training: Training, match: Callable, asked: "Asked", console: Any) -> tuple[Halt, str]:
+def conclude(job: Job, training: Training, match: Callable, asked: Asked, console: Any) -> tuple[Halt, str]:
     """The final evaluation against every rival: on the terminal, and with the curve in every run's folder."""
     cfg, runs = job.cfg, job.runs
     try:
@@ -312,33 +311,6 @@ def flatten(found: Figures) -> dict[str, float]:
     for name, (mean, error) in found.items():
         columns |= {name: mean, f"{name}_error": error}
     return {name: value for name, value in columns.items() if math.isfinite(value)}
-
-
-class Asked:
-    """What Ctrl-C and SIGTERM leave behind. The loop looks at it after every call; a second Ctrl-C does not wait."""
-
-    signal = 0
-    at_once = False  # nothing is lost by stopping anywhere
-
-    def __call__(self, number: int, frame: Any) -> None:
-        is_second = bool(self.signal) and number == signal.SIGINT
-        self.signal = number
-        if self.at_once or is_second:
-            raise KeyboardInterrupt
-        print("\nstopping after this update", file=sys.stderr)
-
-
-@contextlib.contextmanager
-def requests() -> Iterator[Asked]:
-    """Signals as requests, for as long as this lasts."""
-    asked, before = Asked(), {}
-    if threading.current_thread() is threading.main_thread():  # elsewhere (a notebook's worker) no signal arrives
-        before = {number: signal.signal(number, asked) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield asked
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def progress_bar(console: Any, disable: bool):

@@ -1,13 +1,5 @@
-"""Do Schafkopf determinizations replay legally from their deal, and do they reach every legal deal (SC-52, SC-53)?
+"""Schafkopf's worlds put to the test: replayed from their deal, and compared with all deals there are."""
 
-    python -m train.worlds_schafkopf --states 20000 --endgames 100
-
-First draws one world for a random observer in states from all over games of random and rule-based players, and replays
-each world from its deal with the env's own `step`: every recorded action must be legal, and the end must be the world.
-Then, in endgames small enough to try every deal of the unseen cards, compares the worlds drawn with the legal ones.
-"""
-
-import argparse
 import functools
 import itertools
 
@@ -145,63 +137,3 @@ def endgames(states, key, count: int, cards_left: int = 3):
     late = np.flatnonzero((left <= NUM_SEATS * cards_left) & (left > NUM_SEATS) & is_sauspiel)[:count]
     players = np.asarray(jax.random.randint(key, (len(late),), 0, NUM_SEATS))
     return [(jax.tree.map(lambda leaf, i=i: leaf[i], states), int(p)) for i, p in zip(late, players, strict=True)]
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--states", type=int, default=20_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--endgames", type=int, default=100)
-    parser.add_argument("--draws", type=int, default=20_000, help="worlds drawn in each endgame")
-    options = parser.parse_args()
-    env = jaxgames.make("schafkopf")
-    replay_worlds(env, options)
-    reach_every_deal(env, options)
-
-
-def replay_worlds(env, options):
-    total = 0
-    populations = (("random",), ("random_coward",), ("rule",), ("random", "random_coward", "rule"))
-    for index, specs in enumerate(populations):
-        key = jax.random.fold_in(jax.random.key(options.seed), index)
-        state_key, player_key, world_key = jax.random.split(key, 3)
-        count = -(-options.states // len(populations))
-        states = mid_game_states(env, specs, state_key, count)
-        players = jax.random.randint(player_key, (count,), 0, NUM_SEATS)
-        legal, differs = map(np.asarray, draw_and_replay(env, world_key, states, players))
-        total += count
-        print(
-            f"{' and '.join(specs)}: {count} worlds, {int(legal.sum())} replay legally, {int(differs.sum())} differ "
-            f"from the true deal, {int(np.isin(states.contract, (1, 2, 3)).sum())} in a Sauspiel"
-        )
-    print(f"{total} worlds in all")
-
-
-def reach_every_deal(env, options):
-    key = jax.random.fold_in(jax.random.key(options.seed), 99)
-    proposed = legal = missed = outside = 0
-    chi_square, freedom, ratios = 0.0, 0, []
-    states = mid_game_states(env, ("random_coward",), key, 64 * options.endgames)
-    for index, (state, player) in enumerate(endgames(states, key, options.endgames)):
-        count, drawn, illegal = compare_with_all_deals(
-            env, jax.random.fold_in(key, index), state, player, options.draws
-        )
-        expected = options.draws / len(drawn)
-        proposed, legal, missed, outside = (
-            proposed + count,
-            legal + len(drawn),
-            missed + int((drawn == 0).sum()),
-            outside + illegal,
-        )
-        chi_square += float(((drawn - expected) ** 2 / expected).sum())
-        freedom += len(drawn) - 1
-        ratios += [drawn.min() / expected, drawn.max() / expected]
-    print(
-        f"{options.endgames} endgames, {options.draws} draws each: {proposed} deals of the unseen cards, "
-        f"{legal} legal, {missed} of them never drawn, {outside} draws outside them; frequency over the uniform one "
-        f"{min(ratios):.2f}..{max(ratios):.2f}, chi-square {chi_square:.0f} at {freedom} degrees of freedom"
-    )
-
-
-if __name__ == "__main__":
-    main()

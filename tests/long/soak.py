@@ -1,33 +1,34 @@
-"""The long form of the property tests, for one game: many steps under index checks, many determinizations.
+"""Any game: many steps under index checks, many determinizations.
 
-python -m tests.soak skullking --steps 1000000 --worlds 20000 --option num_players=6
+python -m tests.long soak skullking --steps 1000000 --worlds 20000 --option num_players=6
 """
 
-import argparse
-import json
 import time
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import tyro
 
 import jaxgames
+from jaxgames.options import read_option
 from tests.support import checked_random_play, random_states
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("game", choices=jaxgames.games())
-    parser.add_argument("--steps", type=int, default=1_000_000)
-    parser.add_argument("--worlds", type=int, default=20_000)
-    parser.add_argument("--option", action="append", default=[], help="name=value, as of make()")
-    args = parser.parse_args()
-    options = dict(option.split("=", 1) for option in args.option)
-    env = jaxgames.make(args.game, **{name: json.loads(value) for name, value in options.items()})
-    if args.steps:
-        walk(env, args.steps)
-    if args.worlds:
-        imagine(env, args.worlds)
+def soak(game: tyro.conf.Positional[str], option: tuple[str, ...] = (), steps: int = 1_000_000, worlds: int = 20_000):
+    """Random play under index checks, and determinizations that nobody can tell from the truth.
+
+    Args:
+        game: its name.
+        option: options of the game, each as name=value.
+        steps: random steps.
+        worlds: determinizations.
+    """
+    env = jaxgames.make(game, **dict(read_option(text) for text in option))
+    if steps:
+        walk(env, steps)
+    if worlds:
+        imagine(env, worlds)
 
 
 def walk(env, steps):
@@ -45,7 +46,7 @@ def walk(env, steps):
 def imagine(env, worlds):
     """Determinizations from all over the game, for every seat: every honest observation must stay the same."""
     chunk = 512
-    versions = [v for v in env.observation_versions if env.id != "magictrick" or v in ("v4", "v5")]
+    versions = env.honest_versions
 
     @jax.jit
     def differ(key, states, players):
@@ -80,7 +81,3 @@ def imagine(env, worlds):
         f"{env.id}: {total:,} determinizations, {', '.join(versions)} and own masks equal in all of them, "
         f"{moved:,} differ from the truth somewhere ({time.time() - begin:.0f} s)"
     )
-
-
-if __name__ == "__main__":
-    main()

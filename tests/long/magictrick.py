@@ -1,12 +1,11 @@
 """How exact and how fast the draws of hidden values are in Magic Trick (rules page, MT-52 to MT-56).
 
-    python -m train.worlds_magictrick --out docs/results/magictrick_belief.md
+    python -m tests.long magictrick --out docs/results/magictrick_belief.md
 
 Positions come from random play. Draws are compared with the exact belief, value by value; so is what a sampler would
 show that takes every arrangement equally often, which must fail.
 """
 
-import argparse
 import pathlib
 import time
 
@@ -21,7 +20,7 @@ from jaxgames.magictrick.state import hands
 ENV = jaxgames.make("magictrick")
 
 
-def positions(key, count: int):
+def random_positions(key, count: int):
     """States of random play, the i-th after i * 50 / count steps: [position, ...]."""
 
     def game(key, stop):
@@ -78,7 +77,7 @@ def seconds(function, *arguments, repeats: int = 5) -> float:
 def report(num_positions: int, num_draws: int, seed: int) -> str:
     """Exactness and cost as Markdown."""
     state_key, draw_key = jax.random.split(jax.random.key(seed))
-    states = positions(state_key, num_positions)
+    states = random_positions(state_key, num_positions)
     draws = jax.jit(draw, static_argnums=2)
     belief = jax.jit(beliefs.belief)
     largest, equal_largest, squares, count = [], [], 0.0, 0
@@ -91,6 +90,8 @@ def report(num_positions: int, num_draws: int, seed: int) -> str:
         largest.append(np.abs(z).max(initial=0))
         equal_largest.append(np.abs(equal).max(initial=0))
         squares, count = squares + (z**2).sum(), count + z.size
+    assert max(largest) < 5, "draws and belief disagree"
+    assert max(equal_largest) > 5, "a wrong sampler would not be noticed"
     many = jax.tree.map(lambda leaf: jnp.concatenate([leaf] * 8), states)
     first = jax.tree.map(lambda leaf: leaf[0], states)
     alone = seconds(beliefs.belief, first)
@@ -103,8 +104,7 @@ def report(num_positions: int, num_draws: int, seed: int) -> str:
             f"{num_draws} draws in each of {num_positions} positions of random play, compared with the exact belief",
             "wherever five draws or more are expected on either side.",
             "",
-            "Command: `python -m train.worlds_magictrick"
-            f" --positions {num_positions} --draws {num_draws} --seed {seed}`",
+            f"Command: `python -m tests.long magictrick --positions {num_positions} --draws {num_draws} --seed {seed}`",
             "",
             "| | |",
             "|---|---|",
@@ -123,19 +123,17 @@ def report(num_positions: int, num_draws: int, seed: int) -> str:
     )
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--positions", type=int, default=50)
-    parser.add_argument("--draws", type=int, default=20_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=pathlib.Path, help="also write the report to this file")
-    options = parser.parse_args()
-    text = report(options.positions, options.draws, options.seed) + "\n"
+def magictrick(positions: int = 50, draws: int = 20_000, seed: int = 0, out: pathlib.Path | None = None):
+    """Draws of hidden values against the exact belief, value by value, and their cost.
+
+    Args:
+        positions: of random play.
+        draws: in each of them.
+        seed: of both.
+        out: also write the report to this Markdown file.
+    """
+    text = report(positions, draws, seed) + "\n"
     print(text)
-    if options.out:
-        options.out.parent.mkdir(parents=True, exist_ok=True)
-        options.out.write_text(text)
-
-
-if __name__ == "__main__":
-    main()
+    if out:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(text)

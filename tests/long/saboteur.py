@@ -1,7 +1,4 @@
-"""The properties of Saboteur at full size; the test suite runs the same checks on a few games.
-
-python -m tests.long_saboteur
-"""
+"""The properties of Saboteur at full size; the test suite runs the same checks on a few games."""
 
 import jax
 import numpy as np
@@ -12,7 +9,14 @@ from tests.test_saboteur_properties import checked_play, count_wrong_joined_sets
 PLAYED = [{"variant": "paths", "num_players": n} for n in range(1, 7)] + [{"num_players": n} for n in range(3, 11)]
 
 
-def main(steps=1_000_000, games=2_000, worlds=20_000):
+def saboteur(steps: int = 1_000_000, games: int = 2_000, worlds: int = 20_000):
+    """Cards conserved, the joined set against a flood fill, no leaks.
+
+    Args:
+        steps: random steps under index checks.
+        games: games whose joined sets are compared.
+        worlds: states that are determinized for every seat.
+    """
     batch = 256
     length = -(-steps // (batch * len(PLAYED)))
     finished = 0
@@ -29,6 +33,7 @@ def main(steps=1_000_000, games=2_000, worlds=20_000):
         more, bad = count_wrong_joined_sets(env, jax.random.key(i), 50)
         states, wrong = states + more, wrong + bad
     print(f"joined set: {states} states of {games} games, {wrong} differ from the flood fill", flush=True)
+    assert wrong == 0
 
     for options in ({"num_players": 3}, {"num_players": 5}, {"variant": "paths", "num_players": 4}):
         env, leaking, seen = make(**options), 0, 0
@@ -37,7 +42,4 @@ def main(steps=1_000_000, games=2_000, worlds=20_000):
             leaking += int(leaks(env, jax.random.key(-i - 1), states).sum())
             seen += 200
         print(f"determinize {options}: {seen} states, every seat: {leaking} leaks", flush=True)
-
-
-if __name__ == "__main__":
-    main()
+        assert leaking == 0

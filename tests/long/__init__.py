@@ -1,0 +1,8 @@
+"""Checks that take minutes: the properties of the test suite at full size, each with a sentence of what it found.
+
+    python -m tests.long                                     what there is
+    python -m tests.long soak skyjo --option num_players=8   any game: index checks, leaks, own masks
+    python -m tests.long schafkopf --endgames 100
+
+A check that finds a fault ends with a traceback.
+"""
