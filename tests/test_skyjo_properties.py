@@ -16,8 +16,9 @@ import jaxgames
 from agents.skyjo import HEURISTICS
 from jaxgames import vector
 from jaxgames.skyjo.cards import COPIES, MIN_VALUE, NUM_VALUES, VALUES, Hand, Slot, num_dealt
-from jaxgames.skyjo.chance import draw_order, has_script, prepare_next_deck
+from jaxgames.skyjo.chance import draw_order, prepare_next_deck
 from jaxgames.skyjo.facts import in_draw_pile
+from jaxgames.skyjo.script import has_script
 from tests.support import ROOT, checked_random_play, random_states
 
 MACRO = jaxgames.make("skyjo")
@@ -215,7 +216,7 @@ def test_sj_52_a_world_changes_hidden_cards_only(env):
     keys = jax.random.split(jax.random.key(6), 48)
     worlds = jax.device_get(jax.jit(jax.vmap(env.determinize))(keys, states, players))
     before = jax.device_get(states)
-    hidden = {"cards", "deck", "hand", "seed", "next_deck", "next_ready", "script"}
+    hidden = {"cards", "deck", "discard", "hand", "seed", "next_deck", "next_ready", "next_reveals", "script"}
     for name in before.__dataclass_fields__:
         if name not in hidden:
             np.testing.assert_array_equal(getattr(worlds, name), getattr(before, name), err_msg=name)

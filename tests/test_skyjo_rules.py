@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames.skyjo import chance, rewards, rounds
+from jaxgames.skyjo import rewards, rounds, script
 from jaxgames.skyjo.cards import (
     COPIES,
     HISTORY_UNKNOWN,
@@ -647,11 +647,11 @@ def test_wrapping_scripts_sj_6():
         "refills": orders[:1],
     }
     table = Table()
-    first, asked = table.init(jax.random.key(0), deal), jnp.bool_(True)
+    first = table.init(jax.random.key(0), deal)
     for dealt in range(7):
-        state = first.replace(round_index=jnp.int32(dealt))
-        assert chance.next_deck(state, when=asked).tolist() == VALUES[deal["decks"][dealt % 2]].tolist()
-        assert chance.next_reveals(table.env, state, when=asked).tolist() == deal["reveals"][dealt % 3].tolist()
+        values, slots = script.next_round(first.replace(round_index=jnp.int32(dealt)))
+        assert values.tolist() == VALUES[deal["decks"][dealt % 2]].tolist()
+        assert slots.tolist() == deal["reveals"][dealt % 3].tolist()
 
 
 def test_a_deal_as_long_as_its_room_is_played_to_its_last_deck_sj_6():

@@ -9,70 +9,21 @@ hashing (seed, which shuffle, place): the order of a pile is settled before it i
 A game made from the page's deal follows its script instead, until a determinization takes the script away.
 """
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import chex
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from jaxgames.env import Deal
-from jaxgames.skyjo.cards import (
-    MAX_DECKS,
-    MAX_REFILLS,
-    MIN_VALUE,
-    NUM_CARDS,
-    NUM_SLOTS,
-    NUM_WORDS,
-    VALUES,
-    num_dealt,
-)
+from jaxgames.skyjo.cards import NUM_CARDS, NUM_SLOTS, VALUES, num_dealt
 from jaxgames.skyjo.facts import discard_top
+from jaxgames.skyjo.script import has_script
 
 if TYPE_CHECKING:
     from jaxgames.skyjo.env import SkyjoEnv
     from jaxgames.skyjo.state import State
 
 EXCHANGES_PER_STEP = 2
-_SHIFTS = np.arange(0, 32, 4, dtype=np.uint32)  # of the eight values in a word
-
-
-class Script(NamedTuple):
-    """A deal given from outside (SJ-6). Every state has the room for one; it is in force if it holds a deck."""
-
-    decks: chex.Array  # uint32[round, 19]    values in dealing order, eight to a word
-    reveals: chex.Array  # int8[round, seat, 2] slots turned up
-    refills: chex.Array  # uint8[refill, 150]   orders
-    num_decks: chex.Array  # uint8[]              how many rows of each are given: past the last, the first comes again
-    num_reveals: chex.Array  # uint8[]
-    num_refills: chex.Array  # uint8[]
-
-
-def no_script(env: "SkyjoEnv") -> Script:
-    """Chance comes from the seed."""
-    return Script(
-        decks=jnp.zeros((MAX_DECKS, NUM_WORDS), jnp.uint32),
-        reveals=jnp.zeros((MAX_DECKS, env.num_players, 2), jnp.int8),
-        refills=jnp.zeros((MAX_REFILLS, NUM_CARDS), jnp.uint8),
-        num_decks=jnp.uint8(0),
-        num_reveals=jnp.uint8(0),
-        num_refills=jnp.uint8(0),
-    )
-
-
-def write_script(env: "SkyjoEnv", deal: Deal) -> Script:
-    """The script of the page's deal, as `read_deal` gives it."""
-    values = jnp.asarray(VALUES)[jnp.asarray(deal["decks"], jnp.int32)]
-    parts = _pack(values), jnp.asarray(deal["reveals"], jnp.int8), jnp.asarray(deal["refills"], jnp.uint8)
-    rooms = no_script(env)[:3]
-    written = [room.at[: len(part)].set(part) for room, part in zip(rooms, parts, strict=True)]
-    return Script(*written, *(jnp.uint8(len(part)) for part in parts))
-
-
-def has_script(state: "State") -> chex.Array:
-    """bool[], the game follows a deal given from outside."""
-    return state.script.num_decks > 0
 
 
 def shuffled_start(env: "SkyjoEnv", seed: chex.Array, round_index: int) -> chex.Array:
@@ -98,35 +49,20 @@ def prepare_next_deck(env: "SkyjoEnv", state: "State") -> "State":
     return state.replace(next_deck=deck, next_ready=ready)
 
 
-def next_deck(state: "State", *, when: chex.Array) -> chex.Array:
-    """int8[150], values in dealing order of the round after `state.round_index`."""
-    script = state.script
-
-    def scripted() -> chex.Array:
-        return _unpack(script.decks[state.round_index % jnp.maximum(script.num_decks, 1)])
-
-    return _rarely(when & has_script(state), scripted, state.next_deck)
-
-
-def next_reveals(env: "SkyjoEnv", state: "State", *, when: chex.Array) -> chex.Array:
-    """int8[seat, 2], the slots that the next round's automatic set-up turns up (SJ-7)."""
-    words = _words(state.seed, _reveal_stream(state.round_index + 1), jnp.arange(env.num_players))
+def reveals_of(env: "SkyjoEnv", seed: chex.Array, round_index: chex.Array) -> chex.Array:
+    """int8[seat, 2], the slots that a round's automatic set-up turns up (SJ-7)."""
+    words = _words(seed, _reveal_stream(round_index), jnp.arange(env.num_players))
     pair = _below(words, NUM_SLOTS * (NUM_SLOTS - 1))
     first, ahead = pair // (NUM_SLOTS - 1), pair % (NUM_SLOTS - 1)
     second = (first + 1 + ahead) % NUM_SLOTS
-    script = state.script
-
-    def scripted() -> chex.Array:
-        return script.reveals[state.round_index % jnp.maximum(script.num_reveals, 1)]
-
-    return _rarely(when & has_script(state), scripted, jnp.stack([first, second], axis=-1).astype(jnp.int8))
+    return jnp.stack([first, second], axis=-1).astype(jnp.int8)
 
 
 def refill(state: "State", *, when: chex.Array) -> "State":
     """SJ-16: the discard pile without its top becomes the draw pile."""
     only_the_top = state.discard.at[0].set(discard_top(state))
     return state.replace(
-        deck=jnp.where(when, _refill_order(state, when=when), state.deck),
+        deck=jnp.where(when, state.discard, state.deck),  # the draws will mix it
         deck_pos=jnp.where(when, 0, state.deck_pos),
         deck_end=jnp.where(when, state.discard_size - 1, state.deck_end),
         discard=jnp.where(when, only_the_top, state.discard),
@@ -134,22 +70,6 @@ def refill(state: "State", *, when: chex.Array) -> "State":
         refills=state.refills + when,
         refilled=state.refilled | when,
     )
-
-
-def _refill_order(state: "State", *, when: chex.Array) -> chex.Array:
-    """int8[150], the pool in the order of the script's permutation; without one as it lies, the draws will mix it."""
-    script = state.script
-
-    def scripted() -> chex.Array:
-        order = script.refills[state.refills % jnp.maximum(script.num_refills, 1)]
-        size = state.discard_size.astype(jnp.int32) - 1
-        in_pool = order < size
-        # The rest of the permutation follows behind the pool, where nothing is drawn.
-        behind = size + jnp.cumsum(~in_pool, dtype=jnp.int32) - 1
-        place = jnp.where(in_pool, jnp.cumsum(in_pool, dtype=jnp.int32) - 1, jnp.clip(behind, 0, NUM_CARDS - 1))
-        return jnp.zeros_like(state.deck).at[place].set(state.discard[order])
-
-    return _rarely(when & has_script(state), scripted, state.discard)
 
 
 def draw(state: "State", *, when: chex.Array) -> tuple["State", chex.Array]:
@@ -215,25 +135,3 @@ def _mix(word: chex.Array) -> chex.Array:
     word = (word ^ (word >> 16)) * jnp.uint32(0x7FEB352D)
     word = (word ^ (word >> 15)) * jnp.uint32(0x846CA68B)
     return word ^ (word >> 16)
-
-
-def _rarely(when: chex.Array, compute: Callable[[], chex.Array], otherwise: chex.Array) -> chex.Array:
-    """`compute()` where `when` holds, else `otherwise`.
-
-    Under `vmap` a `cond` would compute it for every game in every step. A loop of at most one turn does not run at all
-    unless some game of the batch asks for it.
-    """
-    return jax.lax.while_loop(lambda carry: carry[0], lambda _: (jnp.bool_(False), compute()), (when, otherwise))[1]
-
-
-def _pack(values: chex.Array) -> chex.Array:
-    """uint32[..., 19] of the values of 150 cards: four bits each."""
-    padding = [(0, 0)] * (values.ndim - 1) + [(0, 8 * NUM_WORDS - NUM_CARDS)]
-    index = jnp.pad((values - MIN_VALUE).astype(jnp.uint32), padding).reshape(*values.shape[:-1], NUM_WORDS, 8)
-    return (index << _SHIFTS).sum(-1, dtype=jnp.uint32)
-
-
-def _unpack(words: chex.Array) -> chex.Array:
-    """int8[150], the values in uint32[19]."""
-    index = (words[:, None] >> _SHIFTS) & 15
-    return index.ravel()[:NUM_CARDS].astype(jnp.int8) + jnp.int8(MIN_VALUE)

@@ -8,8 +8,9 @@ import jax.numpy as jnp
 
 from jaxgames.cards import shuffle
 from jaxgames.skyjo.cards import MIN_VALUE, NUM_CARDS, VALUES, Slot, num_dealt
-from jaxgames.skyjo.chance import no_script
+from jaxgames.skyjo.chance import reveals_of
 from jaxgames.skyjo.facts import has_unseen_hand, in_draw_pile
+from jaxgames.skyjo.script import no_script
 from jaxgames.skyjo.state import draw_deal
 
 if TYPE_CHECKING:
@@ -27,14 +28,18 @@ def determinize(env: "SkyjoEnv", key: chex.PRNGKey, state: "State", player: chex
     group = jnp.concatenate([hidden * 1, in_pile_or_hand * jnp.where(state.refilled, 2, 1)])
     cards = jnp.concatenate([state.cards.ravel(), state.deck, state.hand[None]])
     cards = lay_out_anew(cards_key, cards, group)
+    seed = draw_deal(env, seed_key)["seed"]
     on_boards, in_deck, in_hand = jnp.split(cards, [hidden.size, hidden.size + NUM_CARDS])
     return state.replace(
         cards=on_boards.reshape(state.cards.shape),
-        deck=jnp.where(in_pile, in_deck, 0),  # places outside the pile still hold what was dealt face down
+        # Places outside the piles still hold what was dealt face down, or the order of a refill.
+        deck=jnp.where(in_pile, in_deck, 0),
         hand=in_hand[0],
-        seed=draw_deal(env, seed_key)["seed"],
+        discard=jnp.where(jnp.arange(NUM_CARDS) < state.discard_size, state.discard, 0),
+        seed=seed,
         next_deck=jnp.asarray(VALUES)[shuffle(deck_key, NUM_CARDS)],
         next_ready=jnp.uint8(num_dealt(env.num_players)),
+        next_reveals=reveals_of(env, seed, state.round_index + 1),
         script=no_script(env),
     )
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def deal_round(env: "SkyjoEnv", state: "State", *, when: chex.Array) -> tuple["State", Records]:
     """SJ-8 to SJ-13: a new round from the next deck, opened by the ender of the one before."""
     n = env.num_players
-    deck = chance.next_deck(state, when=when)
+    deck, reveals = state.next_deck, state.next_reveals
     cards = deck[: n * NUM_SLOTS].reshape(n, NUM_SLOTS)
     dealt = state.replace(
         cards=cards,
@@ -51,10 +51,10 @@ def deal_round(env: "SkyjoEnv", state: "State", *, when: chex.Array) -> tuple["S
         refilled=jnp.bool_(False),
         next_deck=jnp.asarray(VALUES),
         next_ready=jnp.uint8(0),
+        next_reveals=chance.reveals_of(env, state.seed, state.round_index + 2),
     )
     if env.manual_setup:
         return pick(when, dealt, state), no_records()
-    reveals = chance.next_reveals(env, state, when=when)
     is_shown = (jnp.arange(NUM_SLOTS, dtype=jnp.int8) == reveals[:, :, None]).any(1)
     shown = jnp.take_along_axis(cards, reveals, axis=1)  # [seat, 2]
     dealt = dealt.replace(status=jnp.where(is_shown, jnp.int8(Slot.FACE_UP), Slot.HIDDEN))

@@ -11,6 +11,7 @@ from jaxgames.skyjo import chance, history
 from jaxgames.skyjo.cards import NUM_SLOTS, Decision, DecisionPhase, Hand, Macro, Slot
 from jaxgames.skyjo.facts import decision_phase, in_setup, round_is_over
 from jaxgames.skyjo.rounds import deal_round, score_round, turn_all_up
+from jaxgames.skyjo.script import follow_script
 from jaxgames.skyjo.turns import (
     Move,
     clear_column,
@@ -49,6 +50,7 @@ def play(env: "SkyjoEnv", state: "State", action: chex.Array) -> "State":
     Compiled even where the caller does not, as `first_state` is.
     """
     move = read_move(env, state, action)
+    state = follow_script(env, state, draws=move.draws)
     state = chance.prepare_next_deck(env, state)
 
     state = draw_card(state, when=move.draws)

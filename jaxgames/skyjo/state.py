@@ -12,8 +12,9 @@ import jaxgames.env
 from jaxgames.env import Deal
 from jaxgames.options import check_permutation
 from jaxgames.skyjo import chance, history
-from jaxgames.skyjo.cards import MAX_DECKS, MAX_REFILLS, NUM_CARDS, NUM_SLOTS, UNKNOWN_VALUE, VALUES, Hand, num_dealt
+from jaxgames.skyjo.cards import MAX_DECKS, MAX_REFILLS, NUM_CARDS, NUM_SLOTS, UNKNOWN_VALUE, Hand, num_dealt
 from jaxgames.skyjo.rounds import deal_round
+from jaxgames.skyjo.script import Script, no_script, unpack, write_script
 
 if TYPE_CHECKING:
     from jaxgames.skyjo.env import SkyjoEnv
@@ -51,7 +52,8 @@ class State(jaxgames.env.State):
     seed: chex.Array  # uint32[2]         all chance still to come is a function of it, or of the script
     next_deck: chex.Array  # int8[150]         deck of the next round, shuffled in its first next_ready places
     next_ready: chex.Array  # uint8[]
-    script: chance.Script  # a deal given from outside; empty in a game from a key
+    next_reveals: chex.Array  # int8[seat, 2]     slots that its automatic set-up turns up
+    script: Script  # a deal given from outside; empty in a game from a key
 
 
 def draw_deal(env: "SkyjoEnv", key: chex.PRNGKey) -> dict[str, chex.Array]:
@@ -95,11 +97,11 @@ def _before_the_first_round(env: "SkyjoEnv", deal: Deal) -> State:
     """Nothing on the table, and the first deck ready to be dealt as the next one."""
     n = env.num_players
     if "seed" in deal:
-        seed, script = deal["seed"], chance.no_script(env)
-        deck = chance.shuffled_start(env, seed, round_index=1)
+        seed, script = deal["seed"], no_script(env)
+        deck, reveals = chance.shuffled_start(env, seed, round_index=1), chance.reveals_of(env, seed, jnp.int32(1))
     else:
-        seed, script = jnp.zeros(2, jnp.uint32), chance.write_script(env, deal)
-        deck = jnp.asarray(VALUES)
+        seed, script = jnp.zeros(2, jnp.uint32), write_script(env, deal)
+        deck, reveals = unpack(script.decks[0]), script.reveals[0]
     return State(
         current_player=jnp.int8(0),
         rewards=jnp.zeros(n, jnp.float32),
@@ -132,6 +134,7 @@ def _before_the_first_round(env: "SkyjoEnv", deal: Deal) -> State:
         seed=seed,
         next_deck=deck,
         next_ready=jnp.uint8(num_dealt(n)),
+        next_reveals=reveals,
         script=script,
     )
 
