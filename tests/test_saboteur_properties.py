@@ -13,7 +13,7 @@ import agents
 import jaxgames
 from jaxgames.cards import random_action
 from jaxgames.saboteur import cells, mine
-from jaxgames.saboteur.cards import COPIES, MAP, NO_CARD, NUM_PATHS, ROCKFALL
+from jaxgames.saboteur.cards import COPIES, GOLD, MAP, NO_CARD, NUM_PATHS, ROCKFALL
 from jaxgames.saboteur.observe import known_goals, known_places, type_counts
 from jaxgames.saboteur.rules import held
 from jaxgames.saboteur.state import FACE_DOWN, UNDECIDED
@@ -176,6 +176,16 @@ def test_random_actions_are_uniform(options):
         assert counts.max() - counts.min() <= 1
 
 
+def test_random_actions_after_the_end_are_in_range():
+    """Nobody holds a card: there is nothing to choose from, and still an action comes out."""
+    env = make(**FULL)
+    state = jax.tree.map(lambda leaf: leaf[0], states_of(24, 200, **FULL))
+    over = state.replace(hand=jnp.full_like(state.hand, NO_CARD), terminated=jnp.bool_(True))
+    words = np.array([0, 2**31, 2**32 - 1], np.uint32)
+    actions = np.asarray(jax.jit(jax.vmap(env.random_action, in_axes=(None, 0)))(over, words))
+    assert ((actions >= 0) & (actions < env.num_actions)).all()
+
+
 @functools.partial(jax.jit, static_argnums=0)
 def worlds_of(env, key, states):
     """One determinization for each state and seat, [env, seat, ...]."""
@@ -241,6 +251,25 @@ def test_sb_50_a_determinization_redraws_everything_else():
             np.asarray(getattr(worlds, name))[first][:, :, 1:] != np.asarray(getattr(states, name))[first][:, None, 1:]
         )
         assert future.mean() > 0.2, name
+
+
+def test_sb_50_a_determinization_is_uniform():
+    """SB-50: over 2,000 worlds every hidden card is about as often in every hidden place."""
+    env = make(**FULL)
+    state = env.init(jax.random.key(0))
+    worlds = jax.jit(jax.vmap(lambda key: env.determinize(key, state, 0)))(jax.random.split(jax.random.key(1), 2000))
+    gold_at = (np.asarray(worlds.goals[:, 0]) == GOLD).mean(0)
+    np.testing.assert_allclose(gold_at, 1 / 3, atol=0.06)
+    others = np.asarray(worlds.roles[:, 0, 1:])  # one saboteur card, perhaps the player's own
+    np.testing.assert_allclose(others.mean(0), others.mean(), atol=0.06)
+    nuggets, kinds = np.asarray(worlds.gold, float), np.asarray(worlds.deck[:, 0], float)
+    hidden = kinds[:, 6:]
+    for values in (nuggets, hidden):
+        error = values.std() / np.sqrt(2000)
+        np.testing.assert_allclose(values.mean(0), values.mean(), atol=5 * error)
+        np.testing.assert_allclose(values.std(0), values.std(), rtol=0.15)
+    assert (kinds[:, :6] == np.asarray(state.deck[0, :6])).all()
+    assert len(np.unique(hidden, axis=0)) == 2000
 
 
 def shuffled(rng, values, hidden):

@@ -120,6 +120,23 @@ def test_sb_1_sets_move_across_words_and_stop_at_the_edges():
     assert bool(cells.is_empty(cells.beside(TOP, jnp.asarray(grid.cells_at([(7, 44)]))) & jnp.asarray(grid.inside)))
 
 
+def test_sb_8_sets_of_cells_agree_with_plain_sets():
+    """SB-8: counting, the k-th cell and distances to the goals, over both words of a column, against plain Python."""
+    grid = make(**PATHS_1).cells
+    rng = np.random.default_rng(0)
+    kth, distances = jax.jit(lambda c, k: cells.kth(grid, c, k)), jax.jit(lambda c: cells.goal_distances(grid, c))
+    some = [[(3, 40), (3, 44), (30, 0)], [(45, 44)], [], [(c, r) for c in range(46) for r in range(45)]]
+    some += [[divmod(int(i), 45) for i in rng.integers(0, 2070, 6)] for _ in range(12)]
+    for chosen in some:
+        ids = sorted({column * 45 + row for column, row in chosen})
+        cell_set = jnp.asarray(grid.cells_at(chosen))
+        assert int(cells.count(cell_set)) == len(ids)
+        wanted = ids if len(ids) < 50 else ids[::97]
+        assert [int(kth(cell_set, ids.index(i))) for i in wanted] == wanted
+        away = [[abs(x - gx) + abs(y - gy) for x, y in chosen] for gx, gy in grid.goal_cells]
+        assert distances(cell_set).tolist() == [min([*row, cells.FAR]) for row in away]
+
+
 def test_sb_2_path_cards():
     """SB-2: 31 connected cards and 9 dead ends; orientation 1 turns by 180 degrees."""
     for deck, straights in (("official", [4, 3]), ("seed", [3, 4])):
@@ -321,6 +338,41 @@ def test_example_7_rockfall_and_rejoining():
     assert frontier(env, state) == near | {(2, -1), (3, -1), (5, 0)}
 
 
+def test_sb_8_the_frontier_ends_with_the_grid():
+    """SB-8: cells outside do not exist; the last row of the small grid is in the middle of a word."""
+    env = make(**PATHS_1, grid="seed")
+    corner = jnp.asarray(env.cells.cells_at([(20, 20)]))  # (10, 10)
+    state = start(env)
+    state = state.replace(open=jnp.stack([corner] * 4), through=corner, joined=corner)
+    edge = mine.frontier(env.cells, state)
+    assert places(env, edge) == {(10, 9), (9, 10)}
+    assert int(cells.count(edge)) == 2
+
+
+def test_sb_21_a_path_needs_both_edges():
+    """SB-21: a stone that shows a path to a wall passes nothing there."""
+    env = make(**PATHS_1)
+    left, right = (env.cells.cells_at([(column, 5)]) for column in (3, 4))
+    for other_side, reached in ((TOP, False), (LEFT, True)):
+        path = np.zeros((4, *left.shape), np.uint32)
+        path[RIGHT] |= left
+        path[other_side] |= right
+        found = mine.grow(jnp.asarray(left), jnp.asarray(path))
+        assert bool(cells.is_empty(found & right)) != reached
+
+
+def test_sb_20_maps_and_rockfalls():
+    """SB-20, SB-31, SB-32: maps on face-down goals, rockfalls on laid cards, dead ends too; upright alone."""
+    env = make(num_players=3, rounds=1, goal_x=2)
+    # A crossing on (1,0) turns the middle goal; a dead end on (0,1); seat 2 holds a map and a rockfall.
+    deck = [0, 1, 2, 3, 4, 5, 31, 32, 33, 34, 35, 36, 58, 64, 37, 38, 39, 30]
+    state = start(env, deck=deck, goals=(0, 1, 2), roles=(1, 2, 3, 0))
+    state = play(env, state, [action(0, 1, 0), action(0, 0, 1)])
+    ours = legal(env, state)
+    assert [a for a in ours if a < 2 * 2070] == [action(0, 2, -2), action(0, 2, 2)]
+    assert [a for a in ours if 2 * 2070 <= a < 4 * 2070] == [action(1, 0, 1), action(1, 1, 0)]
+
+
 DIGGERS = [0, 1, 2, 3, 4, 31, 10, 11, 12, 13, 14, 32, 19, 20, 21, 33, 34, 35]
 STRAIGHT_ON = [2114, 2204, 2294, 2384, 2474, 2564, 2654]
 
@@ -384,6 +436,9 @@ def test_sb_20_self_break_can_be_forbidden():
     state = start(make(**FULL_3), deck=deck)
     tools = make(**FULL_3, self_break=False).legal_factors(state).tools
     assert np.asarray(tools[0, 0]).tolist() == [False, True, True]
+    hurt = state.replace(broken=state.broken.at[1, 0].set(True))
+    tools = make(**FULL_3).legal_factors(hurt).tools
+    assert np.asarray(tools[0, 0]).tolist() == [True, False, True]  # at most one of each kind
 
 
 def test_example_11_map():
@@ -414,6 +469,17 @@ def test_example_12_observation_rows():
     assert stone in rows.tolist()
 
 
+def test_a_full_board_has_44_rows():
+    """Section 12: start, goals and all 40 path cards."""
+    env = make(**PATHS_1)
+    laid = env.cells.cells_at([(column, 3) for column in range(40)]) | env.cells.start
+    state = start(env).replace(open=jnp.stack([jnp.asarray(laid)] * 4))
+    rows = np.asarray(env.view(state, 0).board)
+    assert rows[:44, 2:].any(-1).all()
+    assert not rows[44:].any()
+    assert sorted(rows[:44, :2].tolist()) == rows[:44, :2].tolist()
+
+
 @pytest.mark.parametrize(
     ("wish", "expected"),
     [
@@ -425,6 +491,8 @@ def test_example_12_observation_rows():
         ((6, 3.3, -2.0, 1), 24840),
         ((0, float("nan"), 0.0, 0), 1934),
         ((-3, 99.0, 0.0, 0), 2114),  # no such slot: the first one; beyond +-10 is clipped
+        ((7, 0.0, 0.0, 0), 1934),  # only 6 is the skip
+        ((5, 10.0, 0.0, 2), 22815),  # any orientation but 0 is 1
     ],
 )
 def test_example_13_snap(wish, expected):
@@ -495,6 +563,7 @@ def test_example_15_farthest_cells():
         ([1, 0, 0], 0, 0, [], [0, 2, 4]),
         ([0, 0, 0], 1, 0, [], [2, 3, 1]),
         ([0, 0, 0], 0, 3, [], [3, 3, 3]),
+        ([0, 0, 0], 0, 6, [], [1, 1, 1]),
         ([0, 0, 1], 1, 0, [], [2, 4, 0]),
         ([0, 0, 0], 1, 0, [0], [0, 4, 2]),  # SB-38: a sabotaged miner gets nothing
         ([1, 0, 0], 0, 0, [1, 2], [0, 0, 0]),  # SB-38: nobody eligible
@@ -545,6 +614,44 @@ def test_sb_46_win(nuggets, paid):
     assert payment(env, state, jnp.int32(0), over).tolist() == paid
     running = over.replace(terminated=jnp.bool_(False))
     assert payment(env, state, jnp.int32(0), running).tolist() == [0, 0, 0]
+
+
+def test_sb_45_team_pays_by_the_role_of_the_round_that_ended():
+    """SB-36, SB-45: the next round, with other roles, has begun in the same step."""
+    env = make(**FULL_3_TWO)
+    chance = deal(env, deck=DIGGERS, goals=(1, 0, 2), roles=(0, 1, 2, 3))
+    chance["rounds"][1] = {**chance["rounds"][1], "roles": [1, 2, 0, 3]}
+    before = play(env, env.init(jax.random.key(0), deal=chance), STRAIGHT_ON[:-1])
+    after = play(env, before, STRAIGHT_ON[-1:])
+    team = make(**FULL_3_TWO, reward="team")
+    assert payment(team, before, jnp.int32(0), after).tolist() == [-1, 1, 1]
+    assert payment(team, after, jnp.int32(0), after).tolist() == [0, 0, 0]
+
+
+def test_sb_43_distance_to_face_down_goals():
+    """SB-43: turned goals do not count; a sealed mine has distance 0, and sealing it pays."""
+    env = make(**PATHS_1)
+    state = start(env, deck=[0, 18, 19, 20, 21, 10, 11, 12, 1])
+    state = play(env, state, [2026, 2116, 2206, 2296, 2386, 2476, 2566, 2656, 2746])
+    assert int(digging_distance(env, state)) == 3  # from (7,0) to (8,-2)
+    dead_ends = start(env, deck=[31, 39, 38, 34])
+    before = play(env, dead_ends, [action(0, 1, 0), action(0, -1, 0), action(0, 0, 1)])
+    sealed = play(env, before, [action(0, 0, -1)])
+    assert frontier(env, sealed) == set()
+    assert [int(digging_distance(env, state)) for state in (before, sealed)] == [8, 0]
+    assert payment(make(**PATHS_1, dist_reward_scale=1.0), before, jnp.int32(0), sealed).tolist() == [8]
+
+
+@pytest.mark.parametrize("winner", [10.0, 2.0])
+def test_sb_43_the_step_that_turns_the_gold_pays_the_ranking_alone(winner):
+    """SB-43: no distance reward on top, and nobody gets less than 1."""
+    env = make(**PATHS_4)
+    deck = [18, 31, 32, 33, 34, 35, 0, 36, 37, 38, 39, 30, 1, 22, 23, 24, 25, 26, 19, 27, 28, 29, 5, 6, 2, 3, 4]
+    before = play(env, start(env, deck=deck, goals=(1, 0, 2)), [2114, 2204, 2294, 2384, 23174, 23264])
+    after = play(env, before, [23354])
+    shaped = make(**PATHS_4, dist_reward_scale=1.0, final_reward_winner=winner)
+    expected = [max(1, winner - rank) for rank in (2, 3, 0, 1)]
+    assert payment(shaped, before, jnp.int32(0), after).tolist() == expected
 
 
 def test_sb_40_skips_end_a_paths_game():

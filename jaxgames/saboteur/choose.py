@@ -33,7 +33,7 @@ def random_action(env: "SaboteurEnv", state: State, word: chex.Array) -> chex.Ar
     ends = jnp.cumsum(counts)
     uniform = (word >> 8).astype(jnp.float32) * jnp.float32(2**-24)
     k = jnp.floor(uniform * ends[-1].astype(jnp.float32)).astype(jnp.int32)
-    k = jnp.minimum(k, ends[-1] - 1)  # the product may round up to the count itself
+    k = jnp.minimum(k, ends[-1] - 1)  # after the end there may be nothing to choose from
 
     group = (ends <= k).sum()
     k -= jnp.where(jnp.arange(counts.shape[0]) == group, ends - counts, 0).sum()
