@@ -105,8 +105,10 @@ class Record:
 # -- one line ------------------------------------------------------------------------------------------------------
 
 
-def parse(line: str | bytes) -> Record:
+def parse(line: str | bytes | RecordError) -> Record:
     """The record on one line, in any format; a RecordError that says what is wrong with it."""
+    if isinstance(line, RecordError):  # as `lines` gives it
+        raise line
     try:
         data = json.loads(line if isinstance(line, str) else line.decode("utf-8"), parse_constant=_refuse_constant)
     except UnicodeDecodeError as error:
@@ -280,7 +282,7 @@ def _read(path: FilePath) -> Iterator[tuple[int, Record | RecordError]]:
     """(number, record or what is wrong with it) of every line that is not empty."""
     for number, line in lines(path):
         try:
-            yield number, line if isinstance(line, RecordError) else parse(line)
+            yield number, parse(line)
         except RecordError as error:
             yield number, error
 
@@ -346,10 +348,9 @@ class Replay(Generic[StateT]):
 
 
 def replay(records: Sequence[Record], *, states: bool = True, masks: bool = False) -> Replay[State]:
-    """Games of equal envs played again by one compiled scan, padded to one length.
+    """Games of equal envs played again by one compiled scan, all padded to one length, a power of two.
 
-    Deals are checked, actions are not: `legal` tells. Lengths and numbers of games are rounded up to powers of two
-    inside, so that few programs are compiled.
+    Deals are checked, actions are not: `legal` tells.
     """
     if not records:
         raise ValueError("records: replay needs at least one record")
@@ -361,23 +362,20 @@ def replay(records: Sequence[Record], *, states: bool = True, masks: bool = Fals
 
 
 def _replay(
-    env: Env[State], records: Sequence[Record], first: list[State], keep_states: bool, keep_masks: bool
+    env: Env[State], records: Sequence[Record], first: Sequence[State], keep_states: bool, keep_masks: bool
 ) -> Replay[State]:
-    count, length = len(records), max(len(record.actions) for record in records)
-    lanes = _round_up(count)
-    lengths, actions = np.zeros(lanes, np.int32), np.zeros((lanes, _round_up(length, least=32)), np.int32)
-    for lane, record in enumerate(records):
-        lengths[lane] = len(record.actions)
-        actions[lane, : lengths[lane]] = record.actions
-    batch = jax.tree.map(lambda *leaves: np.stack(leaves), *jax.device_get(first + first[:1] * (lanes - count)))
-    states, *steps = _play(env, keep_states, keep_masks, batch, actions, lengths)
-    rewards, legal, over, *masks = (step[:count, :length] for step in steps)
-    states = jax.tree.map(lambda leaf: leaf[:count, : length + 1], states)
-    return Replay(env, lengths[:count], states, rewards, legal, over, masks[0] if masks else None)
+    lengths = np.array([len(record.actions) for record in records], np.int32)
+    actions = np.zeros((len(records), max(64, _round_up(int(lengths.max())))), np.int32)
+    for row, record in zip(actions, records, strict=True):
+        row[: len(record.actions)] = record.actions
+    batch = jax.tree.map(lambda *leaves: np.stack(leaves), *jax.device_get(first))
+    states, rewards, legal, over, *masks = _play(env, keep_states, keep_masks, batch, actions, lengths)
+    return Replay(env, lengths, states, rewards, legal, over, masks[0] if masks else None)
 
 
-def _round_up(number: int, least: int = 1) -> int:
-    return max(least, 1 << max(number - 1, 0).bit_length())
+def _round_up(number: int) -> int:
+    """The next power of two: few sizes, few compilations."""
+    return 1 << max(number - 1, 0).bit_length()
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2))
@@ -390,8 +388,8 @@ def _play(env: Env, keep_states: bool, keep_masks: bool, first: Any, actions: ch
             is_played = i < length
             quiet = state.replace(rewards=jnp.zeros_like(state.rewards))
             after = pick(is_played, env.step(state, action), quiet)
-            legal = is_played & ~state.done & env.is_legal(state, action)
-            told = (after.rewards, legal, state.done)
+            is_legal = after.step_count > state.step_count  # others are not counted
+            told = (after.rewards, is_legal, state.done)
             told += (env.legal_action_mask(state),) if keep_masks else ()
             return after, (after if keep_states else None, told)
 
@@ -406,26 +404,15 @@ def _play(env: Env, keep_states: bool, keep_masks: bool, first: Any, actions: ch
 def first_state(env: Env[StateT], deal: Mapping[str, Json]) -> StateT:
     """The first state of a recorded deal; a RecordError that says what is wrong with the deal."""
     try:
-        env.rooms.state.read_deal(env, deal)  # as an argument of a compiled function it passes unchecked
+        read = env.rooms.state.read_deal(env, deal)
     except (ValueError, TypeError, OverflowError) as error:
         raise RecordError(str(error)) from error
-    return _init(env, _arrays(deal))
+    return _first_state(env, read)
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _init(env: Env, deal: Any) -> Any:
-    return env.init(jax.random.key(0), deal=deal)
-
-
-def _arrays(deal: Any) -> Any:
-    """A deal with arrays for its lists of numbers: what a compiled function takes."""
-    if isinstance(deal, Mapping):
-        return {name: _arrays(value) for name, value in deal.items()}
-    if isinstance(deal, (list, tuple)) and deal and isinstance(deal[0], Mapping):
-        return [_arrays(value) for value in deal]
-    numbers = np.asarray(deal)
-    is_wide = numbers.dtype.kind in "iu" and numbers.size and numbers.max() > np.iinfo(np.int32).max
-    return numbers.astype(np.uint32) if is_wide else numbers
+def _first_state(env: Env, deal: Any) -> Any:
+    return env._first_state(deal)
 
 
 # -- checks --------------------------------------------------------------------------------------------------------
@@ -449,8 +436,9 @@ def problems(records: Sequence[Record]) -> list[str | None]:
         except RecordError as error:
             found[i] = error.reason
     for env, first in playable.items():
-        games = [records[i] for i in first]
-        played = jax.device_get(_replay(env, games, list(first.values()), keep_states=False, keep_masks=False))
+        places = [*first, *[next(iter(first))] * (_round_up(len(first)) - len(first))]
+        games, starts = [records[i] for i in places], [first[i] for i in places]
+        played = jax.device_get(_replay(env, games, starts, keep_states=False, keep_masks=False))
         for row, i in enumerate(first):
             found[i] = _problem_in_play(records[i], played, row)
     return found
@@ -464,7 +452,8 @@ def _check_sizes(record: Record) -> None:
         raise RecordError(f"{length} actions, but such a game of {env.id} has no more than {env.max_steps}")
     for name in ("players", "scores", "returns"):
         given = getattr(record, name)
-        if given and len(given) != env.num_players:
+        is_left_out = given is None or (name == "players" and not given)
+        if not is_left_out and len(given) != env.num_players:
             raise RecordError(f"{name} must be {env.num_players}, one a seat, got {len(given)}")
 
 
@@ -483,6 +472,6 @@ def _problem_in_play(record: Record, played: Replay[State], row: int) -> str | N
     totals = {"scores": env.scores(last), "returns": played.rewards[row].sum(0, dtype=np.float64)}
     for name, ours in totals.items():
         theirs = getattr(record, name)
-        if theirs and not np.allclose(theirs, ours, rtol=1e-4, atol=1e-4):
+        if theirs is not None and not np.allclose(theirs, ours, rtol=1e-4, atol=1e-4):
             return f"{name} are {list(theirs)}, but playing it again gives {np.asarray(ours).tolist()}"
     return None

@@ -2,8 +2,6 @@
 
 import dataclasses
 import functools
-import gzip
-import json
 import pathlib
 import re
 
@@ -13,15 +11,16 @@ import numpy as np
 from jax.experimental import checkify
 
 import jaxgames
+from jaxgames import records
 from jaxgames.cards import choose
 
 ROOT = pathlib.Path(__file__).parent.parent
 
 
 def vectors(game):
-    """The recorded games of tests/data, a list of dicts."""
-    with gzip.open(ROOT / "tests" / "data" / f"{game}.jsonl.gz", "rt") as lines:
-        return [json.loads(line) for line in lines]
+    """The recorded games of tests/data, a list of dicts as the rules page has them."""
+    stream = records.stream(ROOT / "tests" / "data" / f"{game}.jsonl.gz")
+    return [{"game": one.game, "config": one.options, "deal": one.deal, **one.more} for one in stream]
 
 
 def rule_numbers(game):
@@ -41,53 +40,19 @@ class Replay:
 
     env: jaxgames.Env
     states: object  # the state before each step, then the last one: [step + 1, ...]
-    masks: np.ndarray  # bool[step + 1, action]
-    rewards: np.ndarray  # float32[step + 1, seat], paid by the step that led here (row 0: zeros)
+    masks: np.ndarray  # bool[step, action]
+    rewards: np.ndarray  # float32[step, seat], paid by the step
 
     def state(self, i):
         return jax.tree.map(lambda leaf: leaf[i], self.states)
 
 
-def replay(record, keep_states=True):
+def replay(record):
     """Play a recorded game from its deal through `init` and `step`. One compilation for each set of options."""
-    env = jaxgames.make(record["game"], **record["config"])
-    actions = [action for _, _, action in record["steps"]]
-    length = max(64, 1 << (len(actions) - 1).bit_length())  # few lengths, few compilations
-    padded = np.zeros(length, np.int32)
-    padded[: len(actions)] = actions
-    first = _init(env, as_arrays(record["deal"]))
-    states, masks = _play(env, keep_states, first, padded)
-    cut = len(actions) + 1
-    states = jax.tree.map(lambda leaf: np.asarray(leaf)[:cut], states)
-    rewards = states.rewards if keep_states else np.asarray(states)[:cut]
-    return Replay(env=env, states=states, masks=np.asarray(masks)[:cut], rewards=rewards)
-
-
-def as_arrays(deal):
-    """A recorded deal with arrays for its lists of numbers, so that it can be an argument of a compiled function."""
-    if isinstance(deal, dict):
-        return {name: as_arrays(value) for name, value in deal.items()}
-    if isinstance(deal, list) and deal and isinstance(deal[0], dict):
-        return [as_arrays(value) for value in deal]
-    return np.asarray(deal)
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _init(env, deal):
-    return env.init(jax.random.key(0), deal=deal)
-
-
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _play(env, keep_states, first, actions):
-    def turn(state, action):
-        following = env.step(state, action)
-        kept = following if keep_states else following.rewards
-        return following, (kept, env.legal_action_mask(following))
-
-    _, (after, masks) = jax.lax.scan(turn, first, actions)
-    start = first if keep_states else first.rewards
-    states = jax.tree.map(lambda one, many: jnp.concatenate([one[None], many]), start, after)
-    return states, jnp.concatenate([env.legal_action_mask(first)[None], masks])
+    batch = jax.device_get(records.replay([records.from_json(record)], masks=True))
+    count = len(record["steps"])
+    states = jax.tree.map(lambda leaf: leaf[0, : count + 1], batch.states)
+    return Replay(env=batch.env, states=states, masks=batch.masks[0, :count], rewards=batch.rewards[0, :count])
 
 
 def assert_steps_match(record, played):
@@ -100,7 +65,7 @@ def assert_steps_match(record, played):
         assert int(played.states.current_player[i]) == seat, where
         assert not played.states.terminated[i], where
         assert np.flatnonzero(played.masks[i]).tolist() == legal, where
-    np.testing.assert_allclose(played.rewards[1:], paid, atol=1e-5, err_msg=str(record["config"]))
+    np.testing.assert_allclose(played.rewards, paid, atol=1e-5, err_msg=str(record["config"]))
 
 
 def assert_observations_match(record, played, atol=1e-5, widest=None):

@@ -8,6 +8,7 @@ import pytest
 import jaxgames
 from jaxgames import vector
 from jaxgames.cards import choose, shuffle, shuffles
+from tests.sixth_game import KuhnEnv
 
 ENV = jaxgames.make("skullking", num_players=2, hand_sizes=(1, 2))
 
@@ -53,10 +54,26 @@ def test_no_two_games_share_a_deal(rollout):
     assert len(deals) == done.sum()
 
 
+@pytest.mark.parametrize("factory", [{"num_envs": 4, "pool": 2}, {"num_envs": 4}, {"pool": 2}, {"pool": 99}, {}])
+def test_any_batch_can_be_stepped_whatever_the_factory_was_told(factory):
+    """Eight games of which two end: exactly those restart, also when the factory expected four games."""
+    kuhn = KuhnEnv()
+    step = jax.jit(vector.make_step(kuhn, **factory))
+    states = vector.reset(kuhn, jax.random.key(0), 8)
+    illegal = -1  # ends a game
+    following, played = step(states, jnp.array([0, illegal, 0, 0, 0, 0, illegal, 0]), jax.random.key(1))
+    assert np.flatnonzero(played.done).tolist() == [1, 6]
+    assert np.asarray(following.step_count).tolist() == [1, 0, 1, 1, 1, 1, 0, 1]
+    assert not np.asarray(following.done).any()
+
+
 @pytest.mark.parametrize("pool", [0, 25, -1])
 def test_pool_size_is_checked(pool):
     with pytest.raises(ValueError, match=rf"vector: pool must be in 1\.\.24 .*, got {pool}"):
         vector.make_step(ENV, 24, pool=pool)
+    for bad in ({"num_envs": 0}, {"pool": 0}):
+        with pytest.raises(ValueError, match=r"vector: .* must be .*1.*, got 0"):
+            vector.make_step(ENV, **bad)
 
 
 @pytest.mark.parametrize("size", [1, 2, 31, 32, 33, 50, 64, 100])

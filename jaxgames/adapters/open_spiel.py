@@ -1,30 +1,33 @@
 """A game as a Python game of OpenSpiel: one chance move picks the deal, then players move."""
 
-import dataclasses
 import json
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 import pyspiel
 
 import jaxgames
-from jaxgames.adapters.host import host
-from jaxgames.env import Env
+from jaxgames.env import Env, State
+from jaxgames.host import compiled
+from jaxgames.options import check_int
+from jaxgames.records import plain
 
 # The games bound their payments by their rules, not by a number; OpenSpiel wants one.
 BOUND = 1e6
+PARAMETERS = {"options": "{}", "deals": 1000, "version": ""}
 
 
-def load(env: Env, deals: int = 1000) -> pyspiel.Game:
+def load(env: Env, deals: int = 1000, version: str | None = None) -> pyspiel.Game:
     """The game in OpenSpiel: the chance move at the root picks one of `deals` deals, with equal probability.
 
     Everything random in a game is fixed by its deal, so nothing else is chance. Its name and parameters are a game
-    string that `pyspiel.load_game` understands once this module is imported.
+    string that `pyspiel.load_game` understands once this module is imported. `version` is that of the observation.
     """
-    if deals < 1:
-        raise ValueError(f"open_spiel: deals must be at least 1, got {deals!r}")
-    options = json.dumps(dataclasses.asdict(env), separators=(";", ":"))  # a comma would end the parameter
-    return pyspiel.load_game(f"jaxgames_{env.id}", {"options": options, "deals": deals})
+    options = json.dumps(plain(env.options), separators=(";", ":"))  # a comma would end the parameter
+    given = {"options": options, "deals": check_int("open_spiel", "deals", deals, 1, 2**31 - 1)}
+    env.layout(version)  # an unknown version is refused here
+    return pyspiel.load_game(f"jaxgames_{env.id}", given | ({"version": version} if version else {}))
 
 
 def game_type(name: str) -> pyspiel.GameType:
@@ -44,7 +47,7 @@ def game_type(name: str) -> pyspiel.GameType:
         provides_observation_string=True,
         provides_observation_tensor=True,
         provides_factored_observation_string=False,
-        parameter_specification={"options": "{}", "deals": 1000},
+        parameter_specification=PARAMETERS,
     )
 
 
@@ -54,9 +57,9 @@ class CardGame(pyspiel.Game):
     name: ClassVar[str]
 
     def __init__(self, params: dict[str, Any] | None = None):
-        given: dict[str, Any] = {"options": "{}", "deals": 1000} | (params or {})
+        given: dict[str, Any] = PARAMETERS | (params or {})
         env = jaxgames.make(self.name, **json.loads(given["options"].replace(";", ",")))
-        self.host, self.deals = host(env), int(given["deals"])
+        self.run, self.deals, self.version = compiled(env), int(given["deals"]), given["version"] or None
         about = pyspiel.GameInfo(
             num_distinct_actions=env.num_actions,
             max_chance_outcomes=self.deals,
@@ -84,7 +87,8 @@ class CardState(pyspiel.State):
 
     def __init__(self, game: CardGame):
         super().__init__(game)
-        self.host, self.deals, self.game_state = game.host, game.deals, None
+        self.run, self.deals = game.run, game.deals
+        self.game_state: State | None = None
         self._returns = np.zeros(game.num_players())
 
     def current_player(self) -> int:
@@ -96,45 +100,55 @@ class CardState(pyspiel.State):
         return [(deal, 1 / self.deals) for deal in range(self.deals)]
 
     def _legal_actions(self, player: int) -> list[int]:
-        return np.flatnonzero(self.host.mask(self.game_state)).tolist()
+        return np.flatnonzero(self.run.facts(self.game_state).mask).tolist()
 
     def _apply_action(self, action: int) -> None:
         if self.game_state is None:
-            self.game_state = self.host.init(action)
+            self.game_state = self.run.init(action)
             return
-        self.game_state = self.host.step(self.game_state, action)
-        self._returns = self._returns + np.asarray(self.game_state.rewards)
+        self.game_state = self.run.step(self.game_state, action)
+        self._returns = self._returns + self.game_state.rewards
 
     def _action_to_string(self, player: int, action: int) -> str:
         if player == pyspiel.PlayerId.CHANCE:
             return f"deal {action}"
-        return self.host.env.action_name(self.game_state, action)
+        return self.run.env.action_name(self.game_state, action)
+
+    def resample_from_infostate(self, player: int, sampler: Callable[[], float]) -> "CardState":
+        """The same position in another world that `player` cannot tell from this one, for search.
+
+        `sampler` draws from 0 to 1. The world is no deal of the chance move: the history keeps the one that was drawn.
+        """
+        world = self.clone()
+        if self.game_state is not None:
+            world.game_state = self.run.determinize(int(sampler() * 2**32) % 2**32, self.game_state, player)
+        return world
 
     def is_terminal(self) -> bool:
         return self.game_state is not None and bool(self.game_state.done)
 
     def rewards(self) -> list[float]:
-        return [0.0] * self.host.env.num_players if self.game_state is None else self.game_state.rewards.tolist()
+        return [0.0] * self.run.env.num_players if self.game_state is None else self.game_state.rewards.tolist()
 
     def returns(self) -> list[float]:
         return self._returns.tolist()
 
     def __str__(self) -> str:
-        return "before the deal" if self.game_state is None else self.host.env.render(self.game_state)
+        return "before the deal" if self.game_state is None else self.run.env.render(self.game_state)
 
 
 class Observer:
     """What a player may know, as OpenSpiel asks for it."""
 
     def __init__(self, game: CardGame):
-        self.host = game.host
-        self.tensor = np.zeros(game.host.observation_size, np.float32)
+        self.run, self.version = game.run, game.version
+        self.tensor = np.zeros(game.run.env.observation_shape(game.version), np.float32)
         self.dict = {"observation": self.tensor}
 
     def set_from(self, state: CardState, player: int) -> None:
         self.tensor[:] = 0.0
         if state.game_state is not None:
-            self.tensor[:] = self.host.observe(state.game_state, player)
+            self.tensor[:] = self.run.observe(state.game_state, player, self.version)
 
     def string_from(self, state: CardState, player: int) -> str:
-        return "before the deal" if state.game_state is None else self.host.env.render(state.game_state, player)
+        return "before the deal" if state.game_state is None else self.run.env.render(state.game_state, player)

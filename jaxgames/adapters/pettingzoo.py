@@ -1,34 +1,36 @@
 """A game as PettingZoo has games: agents take turns, each sees its own observation and action mask."""
 
-from typing import Any
+from typing import Any, Generic
 
 import numpy as np
 from gymnasium import spaces
 from pettingzoo import AECEnv
 
-from jaxgames.adapters.host import host
-from jaxgames.env import Env
+from jaxgames.env import Env, StateT
+from jaxgames.host import compiled
+from jaxgames.options import check_choice
 
 
-class TableEnv(AECEnv):
+class TableEnv(AECEnv, Generic[StateT]):
     """All seats of one table, `player_0` to `player_<n-1>`.
 
     An observation is {"observation": float32 vector, "action_mask": int8[action]}; the mask is empty for a player
     who is not to move. An illegal action ends the game with the penalty of the rules page.
     """
 
-    def __init__(self, env: Env, render_mode: str | None = None):
+    def __init__(self, env: Env[StateT], render_mode: str | None = None, version: str | None = None):
         super().__init__()
-        if render_mode not in (None, "ansi", "human"):
-            raise ValueError(f"pettingzoo: render_mode must be None, ansi or human, got {render_mode!r}")
-        self.env, self.render_mode, self._host = env, render_mode, host(env)
+        if render_mode is not None:
+            check_choice("pettingzoo", "render_mode", render_mode, ("ansi", "human"))
+        self.env, self.render_mode, self.version = env, render_mode, version
+        self._run = compiled(env)
         self.metadata = {
             "name": f"{env.id}_v{env.version}",
             "is_parallelizable": False,
             "render_modes": ["ansi", "human"],
         }
         self.possible_agents = [f"player_{seat}" for seat in range(env.num_players)]
-        seen = spaces.Box(-np.inf, np.inf, (self._host.observation_size,), np.float32)
+        seen = spaces.Box(-np.inf, np.inf, env.observation_shape(version), np.float32)
         mask = spaces.Box(0, 1, (env.num_actions,), np.int8)
         self.observation_spaces = {
             agent: spaces.Dict({"observation": seen, "action_mask": mask}) for agent in self.possible_agents
@@ -42,17 +44,17 @@ class TableEnv(AECEnv):
     def action_space(self, agent: str) -> spaces.Space:
         return self.action_spaces[agent]
 
-    def reset(self, seed: int | None = None, options: dict | None = None) -> None:
+    def reset(self, seed: int | None = None, options: dict[str, object] | None = None) -> None:
         """A new game. After a seed, the games that follow are fixed too."""
         if seed is not None:
             self._seeds = np.random.default_rng(seed)
-        self.state_of_game = self._host.init(int(self._seeds.integers(2**31)))
+        self.state_of_game = self._run.init(int(self._seeds.integers(2**31)))
         self.agents = list(self.possible_agents)
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
-        self.infos: dict[str, dict] = {agent: {} for agent in self.agents}
+        self.infos: dict[str, dict[str, object]] = {agent: {} for agent in self.agents}
         self.agent_selection = self._to_move()
 
     def step(self, action: Any) -> None:
@@ -61,11 +63,10 @@ class TableEnv(AECEnv):
             self._was_dead_step(action)
             return
         self._cumulative_rewards[agent] = 0.0
-        self.state_of_game = state = self._host.step(self.state_of_game, int(action))
-        rewards, terminated, truncated = np.asarray(state.rewards), bool(state.terminated), bool(state.truncated)
+        self.state_of_game = state = self._run.step(self.state_of_game, int(action))
         for seat, name in enumerate(self.possible_agents):
-            self.rewards[name] = float(rewards[seat])
-            self.terminations[name], self.truncations[name] = terminated, truncated
+            self.rewards[name] = float(state.rewards[seat])
+            self.terminations[name], self.truncations[name] = bool(state.terminated), bool(state.truncated)
         self._accumulate_rewards()
         self.agent_selection = self._to_move()
         if self.render_mode == "human":
@@ -75,8 +76,9 @@ class TableEnv(AECEnv):
         seat = self.possible_agents.index(agent)
         state = self.state_of_game
         is_to_move = agent == self.agent_selection and not bool(state.done)
-        mask = self._host.mask(state) if is_to_move else np.zeros(self.env.num_actions, bool)
-        return {"observation": self._host.observe(state, seat), "action_mask": mask.astype(np.int8)}
+        mask = self._run.facts(state).mask if is_to_move else np.zeros(self.env.num_actions, bool)
+        seen = self._run.observe(state, seat, self.version)
+        return {"observation": seen.astype(np.float32), "action_mask": mask.astype(np.int8)}
 
     def render(self) -> str | None:
         """The whole table as text."""

@@ -1,8 +1,8 @@
 """A game as an environment of pgx: its states carry the mask and the observation of the player to move."""
 
-import html
+import os
 import pathlib
-from typing import Any
+from typing import Any, cast
 
 import chex
 import jax
@@ -11,6 +11,15 @@ import pgx
 from pgx._src.struct import dataclass, field  # what pgx's own games are made with
 
 from jaxgames.env import Env
+from jaxgames.env import State as GameState
+
+
+def adapt(env: Env, version: str | None = None) -> "PgxEnv":
+    """The game as pgx has games: `init(key)`, `step(state, action)`; seats are player ids.
+
+    All chance is drawn by `init`, so `step` needs no key. `state.game` is the state of this library.
+    """
+    return PgxEnv(env, version)
 
 
 @dataclass
@@ -18,45 +27,42 @@ class State(pgx.State):
     """A state of pgx around one of ours."""
 
     current_player: chex.Array
-    observation: Any
+    observation: chex.Array
     rewards: chex.Array
     terminated: chex.Array
     truncated: chex.Array
     legal_action_mask: chex.Array
     _step_count: chex.Array
-    _game: Any
+    _game: GameState
     _env: Env = field(pytree_node=False)
 
     @property
-    def game(self) -> Any:
+    def game(self) -> GameState:
         """The state of this library."""
         return self._game
 
     @property
-    def env_id(self) -> Any:
+    def env_id(self) -> Any:  # pgx has a closed list of names for it
         return self._env.id
 
-    def to_svg(self, **_: Any) -> str:
-        """The position as text in a picture; the first one of a batch."""
+    def to_svg(self, **_: object) -> str:
+        """The position as a picture; the first one of a batch."""
         game = self.game
         while game.terminated.ndim:
             game = jax.tree.map(lambda leaf: leaf[0], game)
-        lines = self._env.render(game).splitlines()
-        spans = "".join(f'<tspan x="8" dy="16">{html.escape(line) or " "}</tspan>' for line in lines)
-        size = f'width="{8 * max(map(len, lines)) + 16}" height="{16 * len(lines) + 16}"'
-        text = f'<text font-family="monospace" font-size="13" xml:space="preserve">{spans}</text>'
-        return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{text}</svg>'
+        return self._env.picture(jax.device_get(game))
 
-    def save_svg(self, filename: Any, **_: Any) -> None:
-        pathlib.Path(filename).write_text(self.to_svg())
+    def save_svg(self, filename: str | os.PathLike[str], **_: object) -> None:
+        pathlib.Path(filename).write_text(self.to_svg(), encoding="utf-8")
 
 
 class PgxEnv(pgx.Env):
     """See `adapt`."""
 
-    def __init__(self, env: Env):
+    def __init__(self, env: Env, version: str | None = None):
         super().__init__()
-        self.env = env
+        self.env, self.observation_version = env, version
+        env.layout(version)  # an unknown version is refused here
 
     @property
     def id(self) -> Any:
@@ -74,24 +80,25 @@ class PgxEnv(pgx.Env):
     def num_actions(self) -> int:
         return self.env.num_actions
 
-    def _init(self, key: Any) -> State:
+    def _init(self, key: chex.PRNGKey) -> State:
         return self._around(self.env.init(key), jnp.int32(0))
 
-    def _step(self, state: Any, action: Any, key: Any) -> State:
-        return self._around(self.env.step(state.game, action), state._step_count)
+    def _step(self, state: pgx.State, action: chex.Array, key: chex.PRNGKey) -> State:
+        ours = cast(State, state)
+        return self._around(self.env.step(ours.game, action), ours._step_count)
 
-    def _step_with_illegal_action(self, state: Any, loser: Any) -> State:
+    def _step_with_illegal_action(self, state: pgx.State, loser: chex.Array) -> pgx.State:
         """The game itself has already ended with the penalty of its rules page."""
         return state
 
-    def _observe(self, state: Any, player_id: Any) -> Any:
-        return self.env.observe(state.game, player_id)
+    def _observe(self, state: pgx.State, player_id: chex.Array) -> chex.Array:
+        return self.env.observe(cast(State, state).game, player_id, self.observation_version)
 
-    def _around(self, game: Any, step_count: chex.Array) -> State:
+    def _around(self, game: GameState, step_count: chex.Array) -> State:
         player = game.current_player.astype(jnp.int32)
         return State(  # type: ignore[call-arg]
             current_player=player,
-            observation=self.env.observe(game, player),
+            observation=self.env.observe(game, player, self.observation_version),
             rewards=game.rewards,
             terminated=game.terminated,
             truncated=game.truncated,
@@ -100,11 +107,3 @@ class PgxEnv(pgx.Env):
             _game=game,
             _env=self.env,
         )
-
-
-def adapt(env: Env) -> PgxEnv:
-    """The game as pgx has games: `init(key)`, `step(state, action)`; seats are player ids.
-
-    All chance is drawn by `init`, so `step` needs no key. `state.game` is the state of this library.
-    """
-    return PgxEnv(env)
