@@ -4,6 +4,7 @@ An agent is a pure function `act(key, state, player) -> action` of what its play
 that takes the env; it can be jitted and vmapped. `make` turns a spec string into one:
 
     make("random", env)    make("rule:hard,seed", env)    make("rule:level=easy", env)    make("ppo:runs/first", env)
+    make("pimc:10,40", env)    make("rollouts:skullking,worlds=32", env)
 """
 
 import importlib
@@ -14,6 +15,7 @@ from typing import Any
 import chex
 
 from agents.basic import random
+from agents.search import pimc, rollouts
 from jaxgames import Env
 from jaxgames.options import UserError
 
@@ -99,4 +101,10 @@ def _usage(name: str, signature: inspect.Signature) -> str:
 
 
 def _constructors(env: Env) -> dict[str, Callable[..., Agent]]:
-    return {"random": random, "ppo": _ppo, **importlib.import_module(f"agents.{env.id}").AGENTS}
+    return {
+        "random": random,
+        "ppo": _ppo,
+        "pimc": pimc,
+        "rollouts": rollouts,
+        **importlib.import_module(f"agents.{env.id}").AGENTS,
+    }

@@ -37,6 +37,13 @@ def check_int(game: str, name: str, value: object, low: int, high: int) -> int:
     return number
 
 
+def read_int(game: str, name: str, value: object, low: int, high: int) -> int:
+    """`value`, a number or the text of one, as an int in low..high, or a ValueError."""
+    if isinstance(value, str) and value.strip().lstrip("+-").isdigit():
+        value = int(value)
+    return check_int(game, name, value, low, high)
+
+
 def check_float(game: str, name: str, value: object, low: float = -np.inf, high: float = np.inf) -> float:
     """`value` as a finite float in low..high, or a UserError. A bool is not a number here."""
     is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)

@@ -13,7 +13,7 @@ import jax
 
 from agents import checkpoints
 from agents.networks import mlp
-from agents.networks.model import Decision, Kept, Model, Output, decide, network_agent, reconsider
+from agents.networks.model import Decision, Kept, Model, Output, decide, likeliest, network_agent, reconsider
 from agents.networks.policies import Categorical, Policy, categorical
 from jaxgames import Env
 from jaxgames.options import UserError
@@ -29,6 +29,7 @@ __all__ = [
     "categorical",
     "decide",
     "describe",
+    "likeliest",
     "load",
     "make",
     "network_agent",

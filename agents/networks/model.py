@@ -12,7 +12,7 @@ import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
-from agents.networks.policies import Policy, categorical
+from agents.networks.policies import Categorical, Policy, categorical
 from jaxgames import Env
 
 
@@ -118,6 +118,16 @@ def network_agent(model: Model, params: Any, greedy: bool = False):
         return decide(model, params, state, player, key, greedy).action
 
     return act
+
+
+def likeliest(model: Model, params: Any, state: Any, seat: chex.Array, count: int) -> tuple[chex.Array, chex.Array]:
+    """(probability float32[count], action int32[count]) of the likeliest choices, the best first; 0 behind the last."""
+    legal = model.legal(state)
+    policy = model.policy(model.network.apply(params, model.look(state, seat)).heads, legal)
+    if not isinstance(policy, Categorical):
+        raise TypeError(f"{type(policy).__name__} has no list of choices to rank")
+    probability, choices = jax.lax.top_k(policy.widths / policy.total, count)
+    return probability, jax.vmap(lambda choice: model.act(state, legal, choice))(choices)
 
 
 def pack(mask: chex.Array) -> chex.Array:

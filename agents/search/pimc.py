@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from agents.search import playout, tree
 from agents.search.tree import Search
 from jaxgames import Env
-from jaxgames.options import check_choice
+from jaxgames.options import check_choice, check_float, read_int
 
 # After a move of these games chance speaks: a simulation that knew what it will say would play with tomorrow's cards.
 CHANCE_AFTER_A_MOVE = ("skyjo", "saboteur")
@@ -17,10 +17,10 @@ CHANCE_AFTER_A_MOVE = ("skyjo", "saboteur")
 
 def pimc(
     env: Env,
-    worlds: int = 10,
-    simulations: int = 40,
-    exploration: float = 1.0,
-    scale: float = 1.0,
+    worlds: str | int = 10,
+    simulations: str | int = 40,
+    exploration: str | float = 1.0,
+    scale: str | float = 1.0,
     consistency: str = "legal",
     playouts: str = "random",
 ):
@@ -31,7 +31,14 @@ def pimc(
     """
     check_choice(env.id, "consistency", consistency, ("legal", "none") if env.id == "schafkopf" else ("legal",))
     how = {} if consistency == "legal" else {"consistency": consistency}
-    search = Search(int(simulations), float(exploration), float(scale), decider(env, playouts), playout.points(env))
+    num_worlds = read_int(env.id, "worlds", worlds, 1, 100_000)
+    search = Search(
+        simulations=read_int(env.id, "simulations", simulations, 1, 30_000),
+        exploration=check_float(env.id, "exploration", float(exploration), 0.0),
+        scale=check_float(env.id, "scale", float(scale), 1e-6),
+        playout=decider(env, playouts),
+        payoff=playout.points(env),
+    )
     redraws = env.id in CHANCE_AFTER_A_MOVE
 
     def visits(key: chex.PRNGKey, state: Any, player: chex.Array) -> chex.Array:
@@ -46,7 +53,7 @@ def pimc(
 
             return tree.root_visits(tree.grow(env, search, begin, grow_key))
 
-        return jax.vmap(one)(jax.random.split(key, int(worlds))).sum(0)
+        return jax.vmap(one)(jax.random.split(key, num_worlds)).sum(0)
 
     def act(key: chex.PRNGKey, state: Any, player: chex.Array) -> chex.Array:
         legal = env.legal_action_mask(state)

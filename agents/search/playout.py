@@ -16,7 +16,7 @@ STRETCH: dict[str, Callable[[Any], chex.Array]] = {
     "skullking": lambda state: state.round,
     "skyjo": lambda state: state.round_index,
     "saboteur": lambda state: state.round,
-    "magictrick": lambda state: state.hand,
+    "magictrick": lambda state: state.hand_index,
 }
 
 
