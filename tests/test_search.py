@@ -9,7 +9,7 @@ import pytest
 
 import agents
 import jaxgames
-from agents.search import playout
+from agents.search import playout, tree
 from tests.sixth_game import BET, PASS, KuhnEnv
 from tests.support import random_states
 
@@ -73,23 +73,15 @@ def solve(state, seat):
     return {int(action): float(value(jax.device_get(step(state, int(action))))[seat]) for action in legal}
 
 
-def test_where_one_world_is_possible_the_search_plays_perfectly():
-    """The last two tricks, where counting leaves one deal: against trying everything."""
+def test_in_one_world_the_tree_finds_the_perfect_play():
+    """The last two tricks of Schafkopf, every card known: against trying everything."""
     env, *_ = schafkopf()
-    act = jax.jit(agents.make("pimc:8,64,exploration=30", env))
-    worlds = jax.jit(
-        lambda state: jax.vmap(lambda k: env.determinize(k, state, state.current_player).dealt)(
-            jax.random.split(jax.random.key(3), 32)
-        )
-    )
-    tried = 0
-    for state in endgames(60):
-        player = state.current_player
-        if len(np.unique(np.asarray(worlds(state)), axis=0)) == 1:
-            values = solve(state, int(player))
-            assert values[int(act(jax.random.key(1), state, player))] == max(values.values()), values
-            tried += 1
-    assert tried >= 4
+    search = tree.Search(160, 30.0, 1.0, playout.random_choice(env), playout.points(env))
+    visits = jax.jit(lambda state, key: tree.root_visits(tree.grow(env, search, lambda number, key: state, key)))
+    for state in endgames(24):
+        values = solve(state, int(state.current_player))
+        chosen = int(np.argmax(visits(state, jax.random.key(1))))
+        assert values[chosen] == max(values.values()), values
 
 
 def endgames(count):
