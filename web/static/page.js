@@ -1,0 +1,127 @@
+// The page: choose a game and who plays, or sit at a table. Which of the two is in the address, behind the #.
+
+import { Table, el } from "./table.js";
+
+const NAMES = {
+  skullking: ["Skull King", "Bid your tricks, then take exactly as many."],
+  skyjo: ["Skyjo", "Few points win, and your own cards lie face down."],
+  saboteur: ["Saboteur", "Dig for gold, among people who may not want you to."],
+  schafkopf: ["Schafkopf", "Call an ace: its owner is your secret partner."],
+  magictrick: ["Magic Trick", "Nobody sees a value, not even of their own cards."],
+};
+
+const main = document.getElementById("main");
+const notice = document.getElementById("notice");
+let games = null;
+let table = null;
+
+export function say(text, isError = false) {
+  notice.textContent = text;
+  notice.className = text ? (isError ? "shown bad" : "shown") : "";
+  clearTimeout(say.timer);
+  if (text) say.timer = setTimeout(() => say(""), 6000);
+}
+
+window.addEventListener("hashchange", route);
+start();
+
+async function start() {
+  const answer = await fetch("games.json");
+  games = await answer.json();
+  route();
+}
+
+function route() {
+  const where = new URLSearchParams(location.hash.slice(1));
+  if (table) table.leave();
+  table = null;
+  if (where.has("key")) {
+    table = new Table(main, where.get("key"), where.getAll("with"), games, NAMES, say);
+  } else {
+    showLobby(where.get("game") in games ? where.get("game") : "skullking");
+  }
+}
+
+function showLobby(game) {
+  document.title = "jaxgames";
+  const about = games[game];
+  const numbers = about.players;
+  const usual = about.options.num_players;
+  const count = el("select", { id: "count" }, ...numbers.map((n) => el("option", { value: n, selected: n === usual }, String(n))));
+  const seats = el("div", { class: "seats" });
+  const options = el("div", { class: "options" }, ...Object.entries(about.options)
+    .filter(([name]) => name !== "num_players").map(([name, value]) => optionField(name, value)));
+  const drawSeats = () => {
+    const before = [...seats.querySelectorAll("select")].map((s) => s.value);
+    seats.replaceChildren(...Array.from({ length: Number(count.value) }, (_, seat) => seatField(seat, about.agents, before[seat])));
+  };
+  count.addEventListener("change", drawSeats);
+  drawSeats();
+  const file = el("input", { type: "file", id: "record", accept: ".json,.jsonl" });
+  const form = el("form", { class: "lobby" },
+    el("label", { for: "count" }, "Players ", count),
+    el("fieldset", {}, el("legend", {}, "Who sits where"), seats),
+    el("details", {}, el("summary", {}, "Rules and options"), options),
+    el("button", { class: "primary", type: "submit" }, "Deal"),
+    el("details", {}, el("summary", {}, "Go on from a saved game"), el("label", { for: "record" }, "Record ", file)));
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const specs = [...seats.querySelectorAll("select")].map((s) => s.value);
+    const chosen = { num_players: Number(count.value) };
+    for (const field of options.querySelectorAll("[data-option]")) {
+      const value = readOption(field);
+      if (JSON.stringify(value) !== field.dataset.usual) chosen[field.dataset.option] = value;
+    }
+    const message = file.files.length
+      ? { type: "load", record: (await file.files[0].text()).trim(), seats: specs }
+      : { type: "open", game, options: chosen, seats: specs };
+    openTable(message);
+  });
+  const tabs = Object.keys(games).map((name) =>
+    el("a", { href: `#game=${name}`, class: name === game ? "tab here" : "tab", "aria-current": name === game ? "page" : null }, NAMES[name][0]));
+  document.getElementById("nav").replaceChildren();
+  main.replaceChildren(el("div", { class: "tabs" }, ...tabs), el("h1", {}, NAMES[game][0]), el("p", { class: "lead" }, NAMES[game][1]), form);
+}
+
+function seatField(seat, agents, before) {
+  const usual = before ?? (seat === 0 ? "person" : agents[agents.length - 1]);
+  const choices = [["person", seat === 0 ? "you" : "a person"], ...agents.map((spec) => [spec, spec])];
+  if (!choices.some(([value]) => value === usual)) choices.push([usual, usual]);
+  const select = el("select", { id: `seat${seat}` },
+    ...choices.map(([value, label]) => el("option", { value, selected: value === usual }, label)));
+  return el("label", { for: `seat${seat}` }, `Seat ${seat} `, select);
+}
+
+function optionField(name, value) {
+  const usual = JSON.stringify(value);
+  const shared = { "data-option": name, "data-usual": usual, id: `option-${name}` };
+  const field = typeof value === "boolean"
+    ? el("input", { ...shared, type: "checkbox", checked: value })
+    : el("input", { ...shared, type: "text", value: typeof value === "string" ? value : usual });
+  return el("label", { for: shared.id }, el("span", {}, name.replaceAll("_", " ")), field);
+}
+
+function readOption(field) {
+  if (field.type === "checkbox") return field.checked;
+  try {
+    return JSON.parse(field.value);
+  } catch {
+    return field.value;
+  }
+}
+
+function openTable(message) {
+  const socket = new WebSocket(`ws://${location.host}/socket`);
+  socket.onopen = () => socket.send(JSON.stringify(message));
+  socket.onmessage = (event) => {
+    const answer = JSON.parse(event.data);
+    if (answer.type === "error") say(answer.text, true);
+    if (answer.type !== "opened") return;
+    const [mine, ...others] = Object.entries(answer.links);
+    const where = new URLSearchParams({ key: mine[1] });
+    for (const [seat, key] of others) where.append("with", `${seat}:${key}`);
+    location.hash = where.toString();
+    socket.close();
+  };
+  socket.onerror = () => say("The server does not answer.", true);
+}

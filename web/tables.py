@@ -1,0 +1,281 @@
+"""Tables: who sits where, the game being played, and what each seat is told of it. No web in here."""
+
+import asyncio
+import concurrent.futures
+import json
+import secrets
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+
+import jaxgames
+from jaxgames import records
+from jaxgames.host import Game
+from jaxgames.options import UserError
+from web import players
+
+PERSON = "person"
+MAX_TABLES = 200
+IDLE_SECONDS = 2 * 3600  # a table that nobody has looked at or moved at for so long ends
+
+# A compile or a search runs in one of these, so that no table waits for another; the event loop only passes messages.
+WORKERS = concurrent.futures.ThreadPoolExecutor(max_workers=8, thread_name_prefix="table")
+
+
+class Seat(NamedTuple):
+    """A place at a table. Whoever holds the key of a person's seat sits there."""
+
+    spec: str  # PERSON, or the spec of an agent
+    key: str  # unguessable; of an agent's seat nobody learns it
+
+
+class Entry(NamedTuple):
+    """A move in words, as each viewer may know it."""
+
+    seat: int
+    names: dict[int | None, str]
+
+
+class Table:
+    """One game with its seats. Its methods are coroutines; a lock keeps them in order."""
+
+    def __init__(self, env: jaxgames.Env, specs: list[str], game: Game | None = None):
+        if len(specs) != env.num_players:
+            raise UserError(f"{env.id}: seats must be {env.num_players} names, one for each seat, got {len(specs)}")
+        for spec in specs:
+            if spec != PERSON:
+                players.player(env, spec)
+        self.env = env
+        self.seats = [Seat(spec, secrets.token_urlsafe(18)) for spec in specs]
+        self.watch_key = secrets.token_urlsafe(18)  # sees everything, so only a table of agents hands it out
+        self.lock = asyncio.Lock()
+        self.listeners: dict[object, tuple[int | None, Callable[[dict], Awaitable[None]]]] = {}
+        self.log: list[Entry] = []
+        self.touched = time.monotonic()
+        self.paused = False
+        self.game = game
+        self._driver: asyncio.Task | None = None
+
+    @property
+    def people(self) -> list[int]:
+        """The seats where people sit."""
+        return [seat for seat, place in enumerate(self.seats) if place.spec == PERSON]
+
+    def seat_of(self, key: str) -> int | None:
+        """The person's seat that a key opens, None for the watcher of a table of agents; a UserError otherwise."""
+        for seat in self.people:
+            if secrets.compare_digest(self.seats[seat].key.encode(), key.encode()):
+                return seat
+        if not self.people and secrets.compare_digest(self.watch_key.encode(), key.encode()):
+            return None
+        raise UserError("this link opens no seat at any table that is still there")
+
+    def links(self) -> dict[str, str]:
+        """The key of every person's seat; of a table of agents, that of the watcher."""
+        keys = {str(seat): self.seats[seat].key for seat in self.people}
+        return keys or {"watch": self.watch_key}
+
+    # -- playing -------------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Deal, and let the agents begin."""
+        async with self.lock:
+            if self.game is None:
+                self.game = await in_thread(self._new_game)
+            else:
+                self.log = await in_thread(self._retell)
+        self.go_on()
+
+    def _new_game(self) -> Game:
+        names = [place.spec for place in self.seats]
+        return Game(self.env, seed=secrets.randbits(32), players=names)
+
+    def go_on(self) -> None:
+        """See that the agents move whenever it is their turn."""
+        if self._driver is None or self._driver.done():
+            self._driver = asyncio.create_task(self._drive())
+
+    async def _drive(self) -> None:
+        while True:
+            await self.tell()
+            async with self.lock:
+                game = self.game
+                if game is None or game.is_over or self.paused:
+                    return
+                place = self.seats[game.player]
+                if place.spec == PERSON:
+                    return
+                agent = players.player(self.env, place.spec)
+                await in_thread(lambda: self._take(agent.act(secrets.randbits(32), game.state)))
+            if not self.people:
+                await asyncio.sleep(0.7)  # a watcher wants to see each move
+
+    async def move(self, seat: int | None, action: int, step: int) -> None:
+        """A person's move. `step` says which position it was meant for, so that a late click does nothing."""
+        async with self.lock:
+            game = self._running()
+            if step != len(game.actions):
+                raise UserError("the game has moved on since; look again")
+            if game.player != seat:
+                raise UserError(f"it is seat {game.player}'s turn")
+            await in_thread(lambda: self._take(action))
+        self.go_on()
+
+    def _take(self, action: int) -> None:
+        game = self.game
+        assert game is not None
+        seat, viewers = game.player, [*self.people, *([] if self.people else [None])]
+        names = {viewer: game.name(action, viewer) for viewer in viewers} if action in game.legal else {}
+        game.step(action)
+        self.log.append(Entry(seat, names))
+
+    def _retell(self) -> list[Entry]:
+        """The log of a game that was loaded."""
+        assert self.game is not None
+        actions, log = list(self.game.actions), []
+        self.game.undo(len(actions))
+        saved, self.log = self.log, []
+        for action in actions:
+            self._take(action)
+        log, self.log = self.log, saved
+        return log
+
+    async def undo(self, seat: int | None) -> None:
+        """Take back to this person's last decision."""
+        async with self.lock:
+            game = self.game
+            if game is None or not game.actions:
+                raise UserError("there is nothing to take back")
+            if self.people != [seat]:
+                raise UserError("moves can be taken back only where one person plays against agents")
+            back = next((i for i in range(len(self.log) - 1, -1, -1) if self.log[i].seat == seat), None)
+            if back is None:
+                raise UserError("there is nothing to take back")
+            await in_thread(lambda: game.undo(len(game.actions) - back))
+            del self.log[back:]
+        self.go_on()
+
+    async def again(self, seat: int | None) -> None:
+        """Another game at the same table, once this one is over."""
+        async with self.lock:
+            if self.game is not None and not self.game.is_over and self.people != [seat] and self.people:
+                raise UserError("this game is not over")
+            self.game, self.log = await in_thread(self._new_game), []
+        self.go_on()
+
+    async def pause(self, paused: bool) -> None:
+        """Agents among themselves stop and go on when a watcher says so."""
+        if self.people:
+            raise UserError("only a game of agents can be paused")
+        self.paused = paused
+        self.go_on()
+
+    async def hint(self, seat: int | None, spec: str) -> dict[str, Any]:
+        """What an agent would do here, with how often it would."""
+        agent = players.player(self.env, spec)
+        game = self._running()
+        if game.player != seat:
+            raise UserError("a hint is for the player to move")
+        state, step = game.state, len(game.actions)
+        chances = await in_thread(lambda: agent.hint(secrets.randbits(32), state))
+        moves = [[action, game.name(action, seat), chance] for action, chance in chances.items()]
+        return {"type": "hint", "step": step, "agent": spec, "moves": sorted(moves, key=lambda move: -move[2])}
+
+    async def believe(self, seat: int | None) -> dict[str, Any]:
+        """What this seat can know of what it does not see."""
+        game = self._running()
+        if seat is None:
+            raise UserError("who sees everything has nothing to believe")
+        state, step = game.state, len(game.actions)
+        found = await in_thread(lambda: players.belief(self.env, secrets.randbits(32), state, seat))
+        return {"type": "belief", "step": step, **found.as_json()}
+
+    def record(self) -> dict[str, Any]:
+        """The finished game. It holds everybody's cards: an unfinished one stays here."""
+        if self.game is None or not self.game.is_over:
+            raise UserError("the record is handed out when the game is over: it holds everybody's cards")
+        return {"type": "record", "line": self.game.record().to_json()}
+
+    def _running(self) -> Game:
+        if self.game is None:
+            raise UserError("the cards are still being dealt")
+        if self.game.is_over:
+            raise UserError("the game is over")
+        return self.game
+
+    # -- telling -------------------------------------------------------------------------------------------------
+
+    async def tell(self) -> None:
+        """Everybody what they may know now."""
+        self.touched = time.monotonic()
+        for viewer, send in list(self.listeners.values()):
+            await send(await in_thread(lambda viewer=viewer: self.told(viewer)))
+
+    def told(self, viewer: int | None) -> dict[str, Any]:
+        """The message that shows the table to one viewer."""
+        game = self.game
+        places = [{"name": "you" if seat == viewer else place.spec} for seat, place in enumerate(self.seats)]
+        about = {"type": "table", "game": self.env.id, "seat": viewer, "seats": places, "people": len(self.people)}
+        if game is None:
+            return about | {"waiting": True}
+        mine = viewer is not None and game.player == viewer and not game.is_over
+        return about | {
+            "step": len(game.actions),
+            "turn": None if game.is_over else game.player,
+            "over": game.is_over,
+            "paused": self.paused,
+            "winners": game.winners,
+            "scores": game.scores,
+            "picture": game.picture(viewer),
+            "moves": list(map(list, game.moves.items())) if mine else [],
+            "log": [[entry.seat, entry.names.get(viewer, "")] for entry in self.log],
+        }
+
+
+class Hall:
+    """All tables. Idle ones end, and there are never more than `MAX_TABLES`."""
+
+    def __init__(self) -> None:
+        self.tables: dict[str, Table] = {}
+
+    async def open(self, game: str, options: dict[str, Any], specs: list[str], record: str | None = None) -> Table:
+        """A new table, from a record if one is given."""
+        self.sweep()
+        if len(self.tables) >= MAX_TABLES:
+            raise UserError(f"there are {MAX_TABLES} tables already; come back when one has ended")
+        loaded = await in_thread(lambda: _load(record)) if record else None
+        env = loaded.env if loaded else await in_thread(lambda: jaxgames.make(game, **options))
+        table = await in_thread(lambda: Table(env, specs, loaded))
+        self.tables[secrets.token_urlsafe(9)] = table
+        return table
+
+    def find(self, key: str) -> tuple[Table, int | None]:
+        """The table and the seat that a key opens."""
+        for table in self.tables.values():
+            try:
+                return table, table.seat_of(key)
+            except UserError:
+                continue
+        raise UserError("this link opens no seat at any table that is still there")
+
+    def sweep(self) -> None:
+        """End tables that nobody has used for long."""
+        now = time.monotonic()
+        for name, table in list(self.tables.items()):
+            if now - table.touched > IDLE_SECONDS and not table.listeners:
+                del self.tables[name]
+
+
+def _load(line: str) -> Game:
+    """A game from a record, checked like any input."""
+    record = records.parse(line)
+    records.check(record)
+    return Game.from_record(record)
+
+
+async def in_thread(work: Callable[[], Any]) -> Any:
+    return await asyncio.get_running_loop().run_in_executor(WORKERS, work)
+
+
+def as_text(message: dict[str, Any]) -> str:
+    return json.dumps(message, separators=(",", ":"))
