@@ -148,7 +148,10 @@ def _saboteur(env, seed, state, seat):
     roles = worlds.roles[:, int(state.round)]  # [world, seat + 1]
     rows = [(f"seat {other} is a saboteur", [float(roles[:, other].mean())]) for other in _others(env, seat)]
     goals = worlds.goals[:, int(state.round)]
-    rows += [(f"{place} goal is the gold", [float((goals[:, i] == 0).mean())]) for i, place in enumerate(("upper", "middle", "lower"))]
+    rows += [
+        (f"{place} goal is the gold", [float((goals[:, i] == 0).mean())])
+        for i, place in enumerate(("upper", "middle", "lower"))
+    ]
     return Belief("Who and where", ["probability"], rows)
 
 

@@ -26,7 +26,10 @@ RATE, BURST = 20.0, 60.0  # messages a second and at once that one visitor may s
 MAX_VISITORS = 400
 
 # Everything the page shows comes from here or is part of the page.
-POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+POLICY = (
+    "default-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
 
 
 class OnlyFromHere:
@@ -169,7 +172,7 @@ class Visitor:
             self.table.listeners.pop(self, None)
         self.table, self.seat = table, seat
         table.listeners[self] = (seat, self.send)
-        await self.send(await in_thread(lambda: table.told(seat)))
+        await self.send(await table.view(seat))
         if table.game is not None:
             table.go_on()
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import concurrent.futures
+import functools
 import json
 import secrets
 import time
@@ -105,8 +106,7 @@ class Table:
                 place = self.seats[game.player]
                 if place.spec == PERSON:
                     return
-                agent = players.player(self.env, place.spec)
-                await in_thread(lambda: self._take(agent.act(secrets.randbits(32), game.state)))
+                await in_thread(functools.partial(self._let_agent_move, players.player(self.env, place.spec)))
             if not self.people:
                 await asyncio.sleep(0.7)  # a watcher wants to see each move
 
@@ -120,6 +120,10 @@ class Table:
                 raise UserError(f"it is seat {game.player}'s turn")
             await in_thread(lambda: self._take(action))
         self.go_on()
+
+    def _let_agent_move(self, agent: players.Player) -> None:
+        assert self.game is not None
+        self._take(agent.act(secrets.randbits(32), self.game.state))
 
     def _take(self, action: int) -> None:
         game = self.game
@@ -209,10 +213,15 @@ class Table:
         """Everybody what they may know now."""
         self.touched = time.monotonic()
         for viewer, send in list(self.listeners.values()):
-            await send(await in_thread(lambda viewer=viewer: self.told(viewer)))
+            await send(await self.view(viewer))
+
+    async def view(self, viewer: int | None) -> dict[str, Any]:
+        """The message that shows the table to one viewer, between two moves."""
+        async with self.lock:
+            return await in_thread(functools.partial(self.told, viewer))
 
     def told(self, viewer: int | None) -> dict[str, Any]:
-        """The message that shows the table to one viewer."""
+        """What `view` gives; nobody may move meanwhile."""
         game = self.game
         places = [{"name": "you" if seat == viewer else place.spec} for seat, place in enumerate(self.seats)]
         about = {"type": "table", "game": self.env.id, "seat": viewer, "seats": places, "people": len(self.people)}
