@@ -3,16 +3,19 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 comma := ,
 # GPU=1 adds JAX with CUDA and trains there; the default is the CPU.
-EXTRAS := train,adapters,notebooks,dev$(if $(GPU),$(comma)gpu)
+EXTRAS := train,adapters,web,notebooks,dev$(if $(GPU),$(comma)gpu)
 STAMP := $(VENV)/.installed$(if $(GPU),-gpu)
 
-.PHONY: test train lint types clean
+.PHONY: test train play lint types clean
 
 test: $(STAMP) lint types
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 train: $(STAMP)
 	$(if $(GPU),,JAX_PLATFORMS=cpu) $(BIN)/python train/ppo_skullking.py
+
+play: $(STAMP)
+	$(if $(GPU),,JAX_PLATFORMS=cpu) $(BIN)/python -m web
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

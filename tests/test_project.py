@@ -13,7 +13,7 @@ import pytest
 import jaxgames
 from tests.support import ROOT
 
-PACKAGES = ("jaxgames", "agents", "train")
+PACKAGES = ("jaxgames", "agents", "train", "web")
 MODULES = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
     for package in PACKAGES
@@ -38,7 +38,12 @@ def test_importing_touches_no_device():
     run_python(code)
 
 
-ALLOWED = {"jaxgames": {"jaxgames"}, "agents": {"agents", "jaxgames"}, "train": {"train", "agents", "jaxgames"}}
+ALLOWED = {
+    "jaxgames": {"jaxgames"},
+    "agents": {"agents", "jaxgames"},
+    "train": {"train", "agents", "jaxgames"},
+    "web": {"web", "agents", "jaxgames"},
+}
 THIRD_PARTY_OF_THE_LIBRARY = {"jax", "chex", "numpy"}
 
 

@@ -18,8 +18,8 @@ MAX_SPEC = 80  # letters
 # Who can be chosen from the list, the strongest last. Any other agent can be named by its spec.
 KNOWN = {
     "skullking": ("random", "rule:easy", "rule:medium", "rule:hard", "ppo:skullking"),
-    "skyjo": ("random", "macro_greedy", "ev_greedy"),
-    "saboteur": ("random", "role_greedy"),
+    "skyjo": ("random", "rule"),
+    "saboteur": ("random", "rule"),
     "schafkopf": ("random", "random_coward", "rule", "pimc:10,40"),
     "magictrick": ("random", "rule"),
 }

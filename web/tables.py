@@ -212,8 +212,12 @@ class Table:
     async def tell(self) -> None:
         """Everybody what they may know now."""
         self.touched = time.monotonic()
-        for viewer, send in list(self.listeners.values()):
-            await send(await self.view(viewer))
+        for listener, (viewer, send) in list(self.listeners.items()):
+            message = await self.view(viewer)
+            try:
+                await send(message)
+            except Exception:  # a page that cannot be told anything must not stop the table for the others
+                self.listeners.pop(listener, None)
 
     async def view(self, viewer: int | None) -> dict[str, Any]:
         """The message that shows the table to one viewer, between two moves."""
