@@ -21,7 +21,13 @@ from web import messages, players
 from web.tables import Hall, Table, as_text, in_thread
 
 STATIC = pathlib.Path(__file__).parent / "static"
-FILES = {"/": "index.html", "/page.js": "page.js", "/table.js": "table.js", "/style.css": "style.css"}
+FILES = {
+    "/": "index.html",
+    "/page.js": "page.js",
+    "/table.js": "table.js",
+    "/style.css": "style.css",
+    "/icon.svg": "icon.svg",
+}
 RATE, BURST = 20.0, 60.0  # messages a second and at once that one visitor may send
 MAX_VISITORS = 400
 

@@ -84,7 +84,9 @@ function showLobby(game) {
 }
 
 function seatField(seat, agents, before) {
-  const usual = before ?? (seat === 0 ? "person" : agents[agents.length - 1]);
+  // A search compiles for a minute before its first move: it is there to be chosen, not to be waited for unasked.
+  const opponent = agents.find((spec) => spec.startsWith("ppo")) ?? agents.findLast((spec) => spec.startsWith("rule"));
+  const usual = before ?? (seat === 0 ? "person" : opponent);
   const choices = [["person", seat === 0 ? "you" : "a person"], ...agents.map((spec) => [spec, spec])];
   if (!choices.some(([value]) => value === usual)) choices.push([usual, usual]);
   const select = el("select", { id: `seat${seat}` },

@@ -105,10 +105,6 @@ export class Table {
     svg.removeAttribute("width");
     svg.removeAttribute("height");
     if (picked && svg.querySelector(`[data-pick="${CSS.escape(picked)}"]`)) svg.dataset.picked = picked;
-    for (const name of svg.querySelectorAll("[data-seat]")) {
-      const seat = table.seats[Number(name.dataset.seat)];
-      if (seat && seat.name !== "you") name.append(` ${seat.name}`);
-    }
     const reachable = new Set([...svg.querySelectorAll("[data-action]")].map((move) => Number(move.dataset.action)));
     this.moves.replaceChildren(...table.moves.filter(([action]) => !reachable.has(action)).map(([action, name]) => {
       const button = el("button", { type: "button", "data-action": action }, name);
@@ -154,7 +150,7 @@ export class Table {
     this.again.hidden = this.save.hidden = !table.over;
     if (!this.adviser.options.length) {
       const agents = this.games[table.game].agents.filter((spec) => spec !== "random");
-      this.adviser.replaceChildren(...agents.map((spec, i) => el("option", { value: spec, selected: i === agents.length - 1 }, spec)));
+      this.adviser.replaceChildren(...agents.map((spec, i) => el("option", { value: spec, selected: spec.startsWith("ppo") || i === 0 }, spec)));
     }
   }
 
