@@ -4,7 +4,18 @@ import functools
 from typing import TYPE_CHECKING
 
 from jaxgames import pictures
-from jaxgames.magictrick.cards import BID, NO_BID, NO_CARD, NUM_SEATS, NUM_SLOTS, NUM_SUITS, NUM_TRICKS, PASS, PLAY
+from jaxgames.magictrick.cards import (
+    BID,
+    NO_BID,
+    NO_CARD,
+    NUM_SEATS,
+    NUM_SLOTS,
+    NUM_SUITS,
+    NUM_TRICKS,
+    PASS,
+    PLAY,
+    SUIT_NAMES,
+)
 from jaxgames.magictrick.state import BIDDING, PLAYING
 from jaxgames.pictures import chip, group, icon, move
 
@@ -79,7 +90,10 @@ def table(env: "MagicTrickEnv", state: "State", player: int | None) -> str:
             player,
             score=int(state.scores[seat]),
             lines=[f"{won}, no bid" if bid == NO_BID else f"{won}, {hidden} left"],
-            extra="".join(chip(6 + 18 * place, 51, *SUITS[suit]) for place, suit in enumerate(suits)),
+            extra="".join(
+                chip(6 + 18 * place, 51, *SUITS[suit], hint=f"captured {SUIT_NAMES[suit]}")
+                for place, suit in enumerate(suits)
+            ),
             is_turn=not state.terminated and int(state.current_player) == seat,
             is_winner=bool(winners[seat]),
         )

@@ -14,7 +14,7 @@ How a page listens. Every legal move is one element, and only the viewer who may
 from jaxgames.pictures.cards import back, button, button_row, chip, choice, empty, face, move
 from jaxgames.pictures.replay import replay_html
 from jaxgames.pictures.show import Picture, grid, show
-from jaxgames.pictures.svg import WIDTH, box, group, icon, sheet, tag, text_picture, words
+from jaxgames.pictures.svg import WIDTH, box, group, how_many, icon, sheet, tag, text_picture, words
 from jaxgames.pictures.table import (
     HEADER,
     PLATE_WIDTH,
@@ -56,6 +56,7 @@ __all__ = [
     "group",
     "hand_rows",
     "headline",
+    "how_many",
     "icon",
     "in_a_row",
     "last_trick",

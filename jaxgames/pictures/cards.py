@@ -57,15 +57,14 @@ def empty(x: float, y: float, w: float, h: float, class_: str = "jg-empty") -> s
     return box(x + 0.5, y + 0.5, w - 1, h - 1, class_, rx=w / 9)
 
 
-def chip(x: float, y: float, symbol: str, tone: str, size: float = 18, crossed: bool = False) -> str:
-    """A small round sign on paper, its left edge at x, in the middle of the line at y; crossed out if so."""
+def chip(x: float, y: float, symbol: str, tone: str, size: float = 18, *, crossed: bool = False, hint: str = "") -> str:
+    """A small round sign on paper, its left edge at x, in the middle of the line at y. `hint` says what it means."""
     r = size / 2
     parts = [tag("circle", cx=x + r, cy=y, r=r, class_="jg-face"), icon(symbol, x + r, y, 0.66 * size, tone)]
     if crossed:
-        parts.append(
-            tag("path", d=f"M{x + 2:.1f} {y + r - 2:.1f}L{x + size - 2:.1f} {y - r + 2:.1f}", class_="jg-strike")
-        )
-    return "".join(parts)
+        line = f"M{x + 2:.1f} {y + r - 2:.1f}L{x + size - 2:.1f} {y - r + 2:.1f}"
+        parts.append(tag("path", d=line, class_="jg-strike"))
+    return tag("g", tag("title", html.escape(hint)), *parts) if hint else "".join(parts)
 
 
 def move(drawing: str, action: int, name: str, pick: str | None = None) -> str:

@@ -74,6 +74,11 @@ def words(
     )
 
 
+def how_many(number: object, thing: str) -> str:
+    """1 card, 2 cards."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
 def _ems(said: str, is_bold: bool) -> float:
     """About how wide a line is, in the widest of common fonts, for a size of 1."""
     thin, broad = sum(letter in "iljtfr.,:; ()" for letter in said), sum(letter in "mwMW" for letter in said)

@@ -70,7 +70,6 @@ def plate(
     is_winner: bool = False,
     w: float = PLATE_WIDTH,
     h: float = PLATE_HEIGHT,
-    text_room: float | None = None,
 ) -> str:
     """What everybody sees of a seat: its name and score, and lines below. The seat to move is framed and pointed at."""
     parts = [box(0.5, 0.5, w - 1, h - 1, "jg-plate jg-to-move" if is_turn else "jg-plate", rx=8)]
@@ -80,7 +79,7 @@ def plate(
         left += 18
     parts.append(words(left, 19, seat_name(seat, player), "jg-ink jg-bold", size=15, seat=seat, room=w - 44 - left))
     parts.append(words(w - 8, 19, score, "jg-ink jg-bold", size=16, anchor="end"))
-    parts += [words(8, 37 + 17 * i, line, "jg-soft", room=text_room or w - 14) for i, line in enumerate(lines)]
+    parts += [words(8, 37 + 17 * i, line, "jg-soft", room=w - 14) for i, line in enumerate(lines)]
     return group(*parts, extra, x=x, y=y)
 
 

@@ -17,6 +17,7 @@ from jaxgames.saboteur.cards import (
     NUM_PATHS,
     NUM_TOOLS,
     OPEN,
+    ROCKFALL,
     TOOL_NAMES,
 )
 from jaxgames.saboteur.cells import WORD
@@ -113,7 +114,8 @@ def draw_mine(env: "SaboteurEnv", state: "State", mine: Mine, player: int | None
     parts = [box(2, 0, WIDTH - 4, MINE_HEIGHT, "jg-felt", rx=10)]
     for column, row in np.argwhere(face_up):
         card = tunnels(*mine.at(column, row), mine.sides[:, column, row], bool(mine.through[column, row]))
-        parts.append(card if mine.joined[column, row] else group(card, class_="jg-dim"))
+        is_cut_off = mine.through[column, row] and not mine.joined[column, row]  # by a rockfall
+        parts.append(group(card, class_="jg-dim") if is_cut_off else card)
     x, y, w, h = mine.at(-grid.xmin, -grid.ymin)
     parts.append(icon("ladder", x + w / 2, y + h / 2, 0.5 * w, "jg-black"))
     for goal, cell in enumerate(grid.goal_cells):
@@ -191,7 +193,7 @@ def seats(env: "SaboteurEnv", state: "State", player: int | None, legal: dict[in
     """(drawing, height): a plate for each seat, the viewer's last, which is nearest to the hand."""
     is_full = env.variant == "full"
     in_a_row = 2 if is_full else 3
-    w, h = (WIDTH - 4) / in_a_row, 66 if is_full else 50
+    w, h = (WIDTH - 4) / in_a_row, 76 if is_full else 50
     if player is None:
         h += SMALL_CARD[1] + 6
     order = pictures.around(env.num_players, player)
@@ -208,42 +210,48 @@ def seat_plate(
 ) -> str:
     """A seat with its tools and nuggets, what it has looked at, and its role where that is known."""
     cards = int((state.hand[seat] != NO_CARD).sum())
+    extra, held = [], pictures.how_many(cards, "card")
+    if env.variant == "full":
+        extra = public_signs(env, state, seat, w, legal)
+        if player in (None, seat) or state.winners[int(state.round)] != UNDECIDED:  # SB-36
+            symbol, role = ("bomb", "saboteur") if state.roles[int(state.round), seat] else ("helmet", "miner")
+            extra += [chip(w - 94, 42, symbol, "jg-black", 20), words(w - 71, 47, role, "jg-ink", room=66)]
+    if player is None:
+        kinds, below = [kind_of(state, slot, seat) for slot in range(cards)], h - SMALL_CARD[1] - 4
+        extra += [draw_card(kind, 6 + (SMALL_CARD[0] + 3) * i, below, *SMALL_CARD) for i, kind in enumerate(kinds)]
     is_turn = not state.terminated and int(state.current_player) == seat
     is_winner = bool(pictures.winners(env, state)[seat])
-    extra, lines = [], [f"{cards} cards"]
-    if env.variant == "full":
-        discards = int(((state.played_by == seat) & (state.played_on == FACE_DOWN)).sum())
-        lines[0] += f", {discards} put away" if discards else ""
-        is_known = player in (None, seat) or state.winners[int(state.round)] != UNDECIDED  # SB-36
-        if is_known:
-            symbol, role = ("bomb", "saboteur") if state.roles[int(state.round), seat] else ("helmet", "miner")
-            extra += [chip(7, 50, symbol, "jg-black", 20), words(31, 55, role, "jg-ink", room=62)]
-        looked = [str(goal + 1) for goal in range(NUM_GOALS) if has_looked(state, seat, goal)]
-        if looked:
-            x = 97 if is_known else 7
-            extra += [chip(x, 50, "eye", "jg-black", 20), words(x + 23, 55, " ".join(looked), "jg-soft", room=20)]
-        extra += [
-            chip(112, 15, "gold", "jg-ochre", 20),
-            words(136, 20, int(state.nuggets[seat]), "jg-ink jg-bold", size=16),
-        ]
-        extra += [draw_tool(env, state, seat, tool, w - 96 + 31 * tool, 44, legal) for tool in range(NUM_TOOLS)]
-    if player is None:
-        kinds = [kind_of(state, slot, seat) for slot in range(cards)]
-        below = h - SMALL_CARD[1] - 4
-        extra += [draw_card(kind, 6 + (SMALL_CARD[0] + 3) * i, below, *SMALL_CARD) for i, kind in enumerate(kinds)]
-    return pictures.plate(
-        0,
-        0,
-        seat,
-        player,
-        lines=lines,
-        extra="".join(extra),
-        is_turn=is_turn,
-        is_winner=is_winner,
-        w=w,
-        h=h,
-        text_room=132,
-    )
+    extra.append(words(8, 46 if env.variant == "full" else 38, held, "jg-soft"))
+    return pictures.plate(0, 0, seat, player, extra="".join(extra), is_turn=is_turn, is_winner=is_winner, w=w, h=h)
+
+
+def public_signs(env: "SaboteurEnv", state: "State", seat: int, w: float, legal: dict[int, str]) -> list[str]:
+    """Nuggets and tools; the goals that the seat has looked at; what it did."""
+    nuggets = int(state.nuggets[seat])
+    looked = " ".join(str(goal + 1) for goal in range(NUM_GOALS) if has_looked(state, seat, goal))
+    eye = [chip(72, 41, "eye", "jg-black", 20, hint=f"looked at goal {looked}"), words(96, 46, looked, "jg-soft")]
+    return [
+        chip(88, 15, "gold", "jg-ochre", 20, hint=pictures.how_many(nuggets, "nugget")),
+        words(112, 20, nuggets, "jg-ink jg-bold", size=16),
+        *(draw_tool(env, state, seat, tool, w - 94 + 31 * tool, 17, legal) for tool in range(NUM_TOOLS)),
+        *(eye if looked else ()),
+        words(8, 65, deeds(state, seat), "jg-soft", room=w - 14),
+    ]
+
+
+def deeds(state: "State", seat: int) -> str:
+    """What everybody has seen the seat do in this round."""
+    is_own, is_open = state.played_by == seat, state.played_on != FACE_DOWN
+    played = state.deck[int(state.round)][is_own & is_open]
+    counts = {
+        "laid": int((played < NUM_CONNECTED).sum()),
+        "blocked": int(((played >= NUM_CONNECTED) & (played < NUM_PATHS)).sum()),
+        "broke": int(BREAKS[played].any(-1).sum()),
+        "mended": int(MENDS[played].any(-1).sum()),
+        "felled": int((played == ROCKFALL).sum()),
+        "discarded": int((is_own & ~is_open).sum()),
+    }
+    return ", ".join(f"{deed} {count}" for deed, count in counts.items() if count)
 
 
 def draw_tool(
@@ -251,7 +259,8 @@ def draw_tool(
 ) -> str:
     """A tool, crossed out if it is broken, and a frame for each card in hand that may be played on it."""
     is_broken = bool(state.broken[seat, tool])
-    parts = [chip(x, y, TOOL_NAMES[tool], "jg-red" if is_broken else "jg-green", 28, crossed=is_broken)]
+    hint = f"{TOOL_NAMES[tool]}, {'broken' if is_broken else 'whole'}"
+    parts = [chip(x, y, TOOL_NAMES[tool], "jg-red" if is_broken else "jg-green", 28, crossed=is_broken, hint=hint)]
     target = (seat - int(state.current_player)) % env.num_players
     for slot in range(state.hand.shape[1]):
         action = env.first_tool_action + (slot * NUM_TOOLS + tool) * env.num_players + target

@@ -119,7 +119,7 @@ def contract_sign(state: "State") -> str:
 def seat_words(state: "State", seat: int) -> list[str]:
     """Tricks taken, or the payment; then the part that the seat plays, or what it bid."""
     tricks = int(state.tricks[seat])
-    taken = f"{state.rewards[seat]:+.0f} cents" if state.terminated else f"{tricks} trick{'' if tricks == 1 else 's'}"
+    taken = f"{state.rewards[seat]:+.0f} cents" if state.terminated else pictures.how_many(tricks, "trick")
     bid, contract = int(state.bids[seat]), int(state.contract)
     parts = []
     if int(state.declarer) == seat:

@@ -169,7 +169,7 @@ def bid_words(state: "State", seat: int, player: int | None) -> str:
     is_shown = state.phase != BIDDING or player in (None, seat)
     shown = "–" if bid < 0 else bid if is_shown else "?"
     return (
-        f"bid {shown}, {cards} cards"
+        f"bid {shown}, {pictures.how_many(cards, 'card')}"
         if state.phase == BIDDING
         else f"won {int(state.won[seat])} of {shown}, {cards} left"
     )
@@ -179,7 +179,7 @@ def signs(state: "State", seat: int) -> str:
     """Shown voids, crossed out; then Harry armed, a bet, alliances."""
     parts, x = [], 8
     for suit in np.flatnonzero(state.voids[seat]):
-        parts.append(chip(x, 50, *SUITS[int(suit) + 1], crossed=True))
+        parts.append(chip(x, 50, *SUITS[int(suit) + 1], crossed=True, hint=f"has no {SUIT_NAMES[int(suit)]}"))
         x += 18
     said = []
     if int(state.harry) == seat:

@@ -50,7 +50,7 @@ def others(
     env: "SkyjoEnv", state: "State", player: int | None, seats: list[int], legal: dict[int, str]
 ) -> tuple[str, float]:
     """(drawing, where it ends): the other boards, smaller the more there are."""
-    per_row, w, h = {1: (1, 46, 54), 2: (2, 46, 54), 3: (3, 35, 44)}.get(len(seats), (4, 25, 34))
+    per_row, w, h = (2, 46, 54) if len(seats) <= 2 else (4, 25, 34) if len(seats) in (4, 7) else (3, 35, 44)
     across, down = (w + GAP) * NUM_COLUMNS - GAP, PLATE + 4 + (h + GAP) * NUM_ROWS + 8
     parts, y = [], float(pictures.HEADER)
     for first in range(0, len(seats), per_row):
@@ -161,7 +161,7 @@ def piles(env: "SkyjoEnv", state: "State", player: int | None, y: float, legal: 
     else:
         is_turn = any(action < Macro.SETUP_FLIP * NUM_SLOTS for action in legal)
         turn = kinds_of_turn(top, below) if is_turn else ""
-    captions = [(left, "draw pile"), (right, f"{size} discards")]
+    captions = [(left, "draw pile"), (right, pictures.how_many(size, "discard"))]
     return "\n".join(
         [deck, discard, *(words(x + w / 2, y + h + 17, said, "jg-soft", anchor="middle") for x, said in captions), turn]
     )
