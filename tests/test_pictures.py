@@ -1,9 +1,12 @@
 """Pictures: honest to the letter, sound SVG, every legal move to be pressed and no other; grids and replays."""
 
 import functools
+import html
 import itertools
 import json
 import re
+import shutil
+import subprocess
 import xml.etree.ElementTree as ElementTree
 
 import jax
@@ -287,3 +290,94 @@ def test_a_bad_seat_is_refused():
         pictures.replay_html(game.record(), 4)
     with pytest.raises(ValueError, match=r"schafkopf: player must be an integer in 0\.\.3, got 4"):
         pictures.show(game.env, game.state, 4)
+
+
+# -- in a browser ------------------------------------------------------------------------------------------------------
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+needs_browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
+
+
+def run_in_browser(page, script, path):
+    """What `script` returns in the page, as the browser says it."""
+    told = f'document.body.setAttribute("data-told", JSON.stringify((() => {{ {script} }})()));'
+    path.write_text(page.replace("</body>", f"<script>{told}</script></body>"), encoding="utf-8")
+    flags = "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-sync"
+    dump = subprocess.run(
+        [BROWSER, *flags.split(), f"--user-data-dir={path.parent / 'profile'}", "--dump-dom", path.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    ).stdout
+    return json.loads(html.unescape(re.search(r'data-told="([^"]*)"', dump)[1]))
+
+
+@needs_browser
+def test_a_replay_is_stepped_through_by_keys_slider_log_and_choice_of_viewer(tmp_path):
+    game = play(Game(jaxgames.make("schafkopf"), seed=2), 16)
+    press = 'dispatchEvent(new KeyboardEvent("keydown", {key: "%s", bubbles: true}))'
+    script = f"""
+        const seen = [], look = () => seen.push(document.getElementById("count").textContent
+            + "|" + document.querySelector("#table svg").getAttribute("aria-label")
+            + "|" + (document.querySelector("#log [aria-current]")?.textContent ?? ""));
+        const body = document.body;
+        look();
+        body.{press % "ArrowRight"}; body.{press % "ArrowRight"}; look();
+        body.{press % "ArrowLeft"}; look();
+        body.{press % "End"}; look();
+        body.{press % "Home"}; look();
+        const slider = document.getElementById("slider");
+        slider.value = 5; slider.oninput(); look();
+        document.querySelectorAll("#log button")[8].click(); look();
+        const viewer = document.getElementById("viewer");
+        viewer.value = 3; viewer.onchange(); look();
+        document.getElementById("play").click();
+        seen.push(document.getElementById("play").textContent);
+        return seen;
+    """
+    said = [
+        f"{number}. Seat {int(state.current_player)}: {game.env.action_name(state, action)}"
+        for number, state, action in zip(itertools.count(1), game.states, game.actions, strict=False)
+    ]
+    everything = "schafkopf, all cards open"
+    assert run_in_browser(pictures.replay_html(game.record()), script, tmp_path / "replay.html") == [
+        f"0 / 16|{everything}|",
+        f"2 / 16|{everything}|{said[1]}",
+        f"1 / 16|{everything}|{said[0]}",
+        f"16 / 16|{everything}|{said[15]}",
+        f"0 / 16|{everything}|",
+        f"5 / 16|{everything}|{said[4]}",
+        f"9 / 16|{everything}|{said[8]}",
+        f"9 / 16|schafkopf, as seat 2 sees it|{said[8]}",
+        "Pause",
+    ]
+
+
+@needs_browser
+def test_moves_appear_with_their_pick_and_the_theme_can_be_forced(tmp_path):
+    """The page only has to copy the pick; every move is seen with one of them, and two pictures do not disturb."""
+    env = jaxgames.make("skyjo", num_players=2, score_limit=60)
+    text = env.picture(compiled(env).init(3))
+    script = """
+        const [one, two] = document.querySelectorAll("svg");
+        const is_shown = move => getComputedStyle(move).display !== "none";
+        const shown = svg => [...svg.querySelectorAll("[data-action]")].filter(is_shown);
+        const found = [shown(one).length];
+        const all = new Set();
+        for (const pick of one.querySelectorAll("[data-pick]")) {
+            one.dataset.picked = pick.dataset.pick;
+            shown(one).forEach(e => all.add(e.dataset.action));
+            found.push(shown(one).length);
+        }
+        const ground = svg => getComputedStyle(svg.querySelector("rect")).fill;
+        found.push(all.size, shown(two).length, ground(one));
+        one.dataset.theme = "dark";
+        found.push(ground(one), ground(two));
+        document.documentElement.dataset.theme = "dark";
+        return [...found, ground(two)];
+    """
+    page = f"<!doctype html><html><body>{text}{text}</body></html>"
+    light, dark = "rgb(243, 240, 232)", "rgb(18, 22, 27)"
+    expected = [0, 12, 12, 10, 34, 0, light, dark, light, dark]
+    assert run_in_browser(page, script, tmp_path / "page.html") == expected

@@ -110,9 +110,10 @@ def button_row(
 ) -> str:
     """A button for each of `labels` (action: label, symbol, tone) that is a move, centred, as many rows as needed."""
     shown = [action for action in labels if action in moves]
+    rows = -(-len(shown) // in_a_row)
     drawn = []
-    for row, first in enumerate(range(0, len(shown), in_a_row)):
-        line = shown[first : first + in_a_row]
+    for row in range(rows):
+        line = shown[len(shown) * row // rows : len(shown) * (row + 1) // rows]
         each = min(w / len(line), most)
         left = x + (w - each * len(line)) / 2
         for place, action in enumerate(line):

@@ -149,6 +149,7 @@ def _style() -> str:
         ".jg-target{fill:var(--jg-mark);fill-opacity:.2}",
         ".jg-move{cursor:pointer;outline:none}",
         ".jg-move .jg-edge{stroke:var(--jg-mark);stroke-width:3;stroke-dasharray:none}",
+        ".jg-move .jg-back{fill:#3f83b8}",
         ".jg-move:hover .jg-edge,.jg-move:focus-visible .jg-edge{stroke-width:5}",
         f"{picked}{{stroke-width:6}}",
         ".jg [data-with]{display:none}",

@@ -17,6 +17,9 @@ HEADER = 50  # height of the headline
 PLATE_WIDTH, PLATE_HEIGHT = 136, 62
 TRICK_CARD = 46, 64
 TABLE_HEIGHT = 336
+ROW = 52  # height of a row of small cards
+
+Drawing = Callable[[float, float, float, float], str]  # of a card, given x, y, width and height
 
 
 class Spot(NamedTuple):
@@ -78,12 +81,10 @@ def plate(
         parts.append(icon("turn" if is_turn else "crown", left + 6, 14, 13, "jg-mark"))
         left += 18
     parts.append(words(left, 19, seat_name(seat, player), "jg-ink jg-bold", size=15, seat=seat, room=w - 44 - left))
-    parts.append(words(w - 8, 19, score, "jg-ink jg-bold", size=16, anchor="end"))
+    points = str(score).replace("-", "−")
+    parts.append(words(w - 8, 19, points, "jg-ink jg-bold", size=16, anchor="end"))
     parts += [words(8, 37 + 17 * i, line, "jg-soft", room=w - 14) for i, line in enumerate(lines)]
     return group(*parts, extra, x=x, y=y)
-
-
-Drawing = Callable[[float, float, float, float], str]  # of a card, given x, y, width and height
 
 
 def trick_table(
@@ -96,8 +97,8 @@ def trick_table(
         parts.append(cards.get(seat, empty)(*spot.card, *TRICK_CARD))
         if seat == leader:
             x, y = spot.card
-            parts.append(tag("circle", cx=x + 2, cy=y + 4, r=10, class_="jg-plate"))
-            parts.append(words(x + 2, y + 9, 1, "jg-ink jg-bold", anchor="middle"))
+            parts.append(tag("circle", cx=x + 2, cy=y + 55, r=10, class_="jg-plate"))
+            parts.append(words(x + 2, y + 60, 1, "jg-ink jg-bold", anchor="middle"))
     return "\n".join(parts)
 
 
@@ -120,9 +121,6 @@ def hand_rows(hands: Mapping[int, Sequence[Drawing]], y: float, mover: int | Non
         parts += [drawing(54 + (w + 3) * place, y, w, ROW - 4) for place, drawing in enumerate(drawings)]
         y += ROW
     return "\n".join(parts)
-
-
-ROW = 52  # height of a row of small cards
 
 
 def last_trick(cards: Mapping[int, Drawing], y: float, winner: int | None = None) -> str:

@@ -194,7 +194,7 @@ def signs(state: "State", seat: int) -> str:
     if partners:
         said.append("ally " + ", ".join(map(str, partners)))
     if said:
-        parts.append(words(x + 1, 55, " ".join(said), "jg-soft", room=pictures.PLATE_WIDTH - 8 - x))
+        parts.append(words(x + 4, 55, ", ".join(said), "jg-soft", room=pictures.PLATE_WIDTH - 10 - x))
     return "".join(parts)
 
 
