@@ -412,7 +412,11 @@ def test_two_processes_share_a_run_halt_together_and_resume_bit_for_bit(tmp_path
         )
         for i in range(2)
     ]
-    output = [process.communicate()[0] for process in started]
+    try:
+        output = [process.communicate(timeout=500)[0] for process in started]
+    finally:
+        for process in started:
+            process.kill()  # one that waits for the other for ever
     assert [process.returncode for process in started] == [0, 0], output
     codes = [json.loads(text.rpartition("codes ")[2]) for text in output]
     assert [each[:3] for each in codes] == [[0, runs.INTERRUPTED, 0]] * 2
