@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
+import matplotlib
 import numpy as np
 import pytest
 
@@ -89,6 +90,17 @@ def test_the_table_is_markdown_csv_and_a_picture_beside_the_rules_page(finished)
     assert "| `random` | 1000 fixed |" in text
     assert "1.0 ± 0.0 (0.5, +2.0)" in text  # (1 - 0.5) / 0.25 standard errors from the page's
     assert (finished / "table.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_pictures_leave_the_drawing_of_a_notebook_alone():
+    mean = np.array([[np.nan, 60.0], [40.0, np.nan]])
+    before = matplotlib.get_backend()
+    try:
+        matplotlib.use("svg")  # stands for a notebook's own
+        standings.heat_map(standings.Standing(("a", "b"), "wins_percent", 50.0, mean, np.ones((2, 2)), "", ""))
+        assert matplotlib.get_backend() == "svg"
+    finally:
+        matplotlib.use(before)
 
 
 def test_the_last_chunk_counts_no_more_deals_than_were_asked_for(finished):

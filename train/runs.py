@@ -13,7 +13,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -33,6 +33,7 @@ from train.signals import Asked, requests
 
 STOPPED, BAD_INPUT, INTERRUPTED, TERMINATED = 1, 2, 128 + signal.SIGINT, 128 + signal.SIGTERM  # exit codes
 LARGEST_LOSS = 1e4
+T = TypeVar("T")
 EVALUATION, FINAL = 1, 2  # added to the seed: deals on the way and at the end
 
 
@@ -85,11 +86,11 @@ def drive(cfg: RunConfig, make_task: Callable[[Any], Task]) -> int:
     is_first = jax.process_index() == 0  # it alone writes, evaluates and speaks
     console = Console(quiet=not is_first)
     with requests() as asked:
-        job = prepare_together(cfg, make_task, console.print)
+        job = together(lambda: prepare(cfg, make_task, console.print))
+        check_shared(job)
         cfg, task, runs = job.cfg, job.task, job.runs
         training = restored_or_new(job)
-        if is_first:
-            open_folders(job)
+        together(lambda: open_folders(job) if is_first else None)
         where = " ".join(str(run.folder) for run in runs)
         console.print(f"{task.env.id}: {cfg.updates} updates of {cfg.envs} games x {cfg.steps} decisions, in {where}")
         with console.status("compiling the training step"):
@@ -109,19 +110,24 @@ def drive(cfg: RunConfig, make_task: Callable[[Any], Task]) -> int:
         return halt.exit_code
 
 
-def prepare_together(cfg: RunConfig, make_task: Callable[[Any], Task], say: Callable[[str], None]) -> Job:
-    """`prepare` in every process; if one of them refuses, all do."""
+def together(act: Callable[[], T]) -> T:
+    """`act()` in every process; if one of them refuses, all do."""
     refusal = None
     try:
-        job = prepare(cfg, make_task, say)
+        result = act()
     except UserError as error:
         refusal = error
     if devices.agree(refusal is not None):
         raise refusal or UserError("run: another process of this run refused to start; it says why")
+    return result
+
+
+def check_shared(job: Job) -> None:
+    """A UserError unless all processes go on from the same checkpoint."""
     update = job.runs[0].restored
     if devices.agree(update != devices.agree(update)):
-        raise UserError(f"resume: the processes see different checkpoints in {cfg.resume}: all must share that folder")
-    return job
+        folder = job.runs[0].folder
+        raise UserError(f"resume: the processes see different checkpoints in {folder}: all must share that folder")
 
 
 def prepare(cfg: RunConfig, make_task: Callable[[Any], Task], say: Callable[[str], None]) -> Job:
@@ -133,11 +139,14 @@ def prepare(cfg: RunConfig, make_task: Callable[[Any], Task], say: Callable[[str
     env = task.env
     opponents.check(task.mixture, env)
     runs = make_runs(cfg, task)
+    packed = runs[0].restore(say) if cfg.resume else None
     own = (opponents.SELF, opponents.PAST)
     others = [kind for kind in task.mixture.kinds if kind not in own]
-    networks = pins.networks_of([*cfg.rivals, *others], env) + [cfg.start_from] * bool(cfg.start_from)
+    networks = pins.networks_of([*cfg.rivals, *others], env)
+    if cfg.start_from and packed is None:
+        networks.append(cfg.start_from)
     held = runs[0].pins() if cfg.resume else pins.pin(networks)
-    pins.check(held)
+    pins.check({network: held[network] for network in networks if network in held})
     kinds = tuple(kind if kind in own else pins.pinned(kind, env, held) for kind in task.mixture.kinds)
     task = dataclasses.replace(task, mixture=task.mixture._replace(kinds=kinds))
     return Job(
@@ -147,8 +156,8 @@ def prepare(cfg: RunConfig, make_task: Callable[[Any], Task], say: Callable[[str
         runs=runs,
         pins=held,
         rivals=[agents.make(pins.pinned(spec, env, held), env) for spec in cfg.rivals],
-        packed=runs[0].restore(say) if cfg.resume else None,
-        start=load_start(cfg, task, pins.held_to(cfg.start_from, held)) if cfg.start_from else None,
+        packed=packed,
+        start=load_start(cfg, task, pins.held_to(cfg.start_from, held)) if cfg.start_from in networks else None,
     )
 
 

@@ -37,7 +37,7 @@ def make(cfg: "Tournament", env: Env, protocol: Protocol, results: "Results") ->
     figures = {pair: over_chunks(chunks) for pair, chunks in sorted(results.items())}
     mean, error = matrix(cfg.agents, figures, protocol.headline)
     sections = [
-        f"# {env.id}: a tournament of {len(cfg.agents)} agents",
+        f"# Tournament of {len(cfg.agents)} agents: {' '.join(filter(None, (env.id, *cfg.option, cfg.protocol)))}",
         f"{describe(cfg, protocol)}\n\n    {command(cfg)}",
         grid(cfg.agents, protocol.headline, mean, error),
     ]
@@ -200,10 +200,11 @@ def as_csv(cfg: "Tournament", figures: dict["Pair", Figures]) -> str:
     """One line for each figure of each pair."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["game", "one", "against", "deals", "figure", "mean", "error"])
+    writer.writerow(["game", "options", "protocol", "one", "against", "deals", "figure", "mean", "error"])
     for (one, rest), found in figures.items():
         for name, (mean, error) in found.items():
-            writer.writerow([cfg.game, cfg.agents[one], cfg.agents[rest], cfg.deals, name, repr(mean), repr(error)])
+            who = (cfg.game, " ".join(cfg.option), cfg.protocol, cfg.agents[one], cfg.agents[rest], cfg.deals)
+            writer.writerow([*who, name, repr(mean), repr(error)])
     return text.getvalue()
 
 
