@@ -325,7 +325,7 @@ def test_pictures_leave_the_drawing_of_a_notebook_alone(finished, tmp_path):
         matplotlib.use("svg")  # stands for a notebook's own
         cfg = ppo_skullking.Config(resume=str(finished))
         folders.Run(cfg, runs.prepare(resumed_config(cfg), ppo_skullking.make_task, print).task).draw_curve()
-        compare.draw({"a": [(1.0, 50.0, 1.0)]}, tmp_path / "one.png")
+        compare.draw({"a": [(1.0, 50.0, 1.0)], "none": []}, "wins_percent", tmp_path / "one.png")
         assert matplotlib.get_backend() == "svg"
     finally:
         matplotlib.use(before)
@@ -562,12 +562,15 @@ def test_runs_are_compared_in_one_picture_and_one_table_seeds_together(finished,
     other = changed(finished, tmp_path / "fast", 50.0, learning_rate=1.0)
     assert call(monkeypatch, compare.main, *seeds, other, "--out", tmp_path / "both") == 0
     head, _, *rows = capsys.readouterr().out.splitlines()
-    assert head.startswith("| run, one against three `random` | wins_percent | score |")
+    assert head.startswith("| run, against `random` | wins_percent | score |")
     assert [row.split("|")[1:3] for row in rows] == [
         [" plain, 3 seeds ", " 26.0 ± 0.6 "],  # 25, 26, 27: standard error 1 / sqrt(3)
         [" fast ", " 50.0 ± 1.0 "],
     ]
     assert (tmp_path / "both.png").read_bytes()[:4] == b"\x89PNG"
+    assert compare.headline(finished) == "wins_percent"
+    assert compare.curve([finished], "wins_percent") == [(256 / 1e6, 25.0, 1.0), (512 / 1e6, 25.0, 1.0)]
+    assert compare.curve(seeds, "wins_percent") == [(256 / 1e6, 25.0, 0.0), (512 / 1e6, 25.0, 0.0)]
     assert call(monkeypatch, compare.main, tmp_path) == 2
     assert "not run folders" in capsys.readouterr().err
 

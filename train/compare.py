@@ -37,7 +37,9 @@ def main() -> int:
         print(f"compare: these are not run folders: {', '.join(missing) or 'none given'}", file=sys.stderr)
         return 2
     groups = by_settings(folders)
-    draw({name: curve(group) for name, group in groups.items()}, pathlib.Path(cfg.out).with_suffix(".png"))
+    figure = headline(folders[0])
+    curves = {name: curve(group, figure) for name, group in groups.items()}
+    draw(curves, figure, pathlib.Path(cfg.out).with_suffix(".png"))
     print(table(groups))
     return 0
 
@@ -63,17 +65,24 @@ def _name(group: list[pathlib.Path]) -> str:
     return first.parent.name if first.name.startswith("seed") else first.name.rstrip("0123456789").rstrip("_-")
 
 
-def curve(group: list[pathlib.Path]) -> list[tuple[float, float, float]]:
-    """(million decisions, wins in percent, standard error) at every evaluation that all runs of a group have."""
+def headline(folder: pathlib.Path) -> str:
+    """The figure that a run's log leads with: the first column that has one of errors."""
+    with open(folder / "metrics.csv", newline="") as file:
+        names = csv.DictReader(file).fieldnames or []
+    return next((name for name in names if f"{name}_error" in names), "")
+
+
+def curve(group: list[pathlib.Path], figure: str) -> list[tuple[float, float, float]]:
+    """(million decisions, mean, standard error) of a figure at every evaluation that all runs of a group have."""
     points: dict[int, list[Figures]] = {}
     for folder in group:
         with open(folder / "metrics.csv", newline="") as file:
             for row in csv.DictReader(file):
-                if row.get("wins_percent"):
-                    wins = float(row["wins_percent"]), float(row["wins_percent_error"])
-                    points.setdefault(int(row["steps"]), []).append({"wins": wins})
+                if row.get(figure):
+                    found = float(row[figure]), float(row[f"{figure}_error"])
+                    points.setdefault(int(row["steps"]), []).append({figure: found})
     whole = {steps: each for steps, each in points.items() if len(each) == len(group)}
-    return [(steps / 1e6, *over_seeds(each)["wins"]) for steps, each in whole.items()]
+    return [(steps / 1e6, *over_seeds(each)[figure]) for steps, each in whole.items()]
 
 
 def table(groups: dict[str, list[pathlib.Path]]) -> str:
@@ -86,7 +95,7 @@ def table(groups: dict[str, list[pathlib.Path]]) -> str:
             rival = first_line(reports[0])[0]
             label = name if len(group) == 1 else f"{name}, {len(group)} seeds"
             lines[label] = over_seeds([first_line(report)[1] for report in reports])
-    return markdown(f"run, one against three `{rival}`", lines) if lines else "No run has ended yet."
+    return markdown(f"run, against `{rival}`", lines) if lines else "No run has ended yet."
 
 
 def first_line(report: pathlib.Path) -> tuple[str, Figures]:
@@ -97,16 +106,16 @@ def first_line(report: pathlib.Path) -> tuple[str, Figures]:
     return first[0], dict(zip(head[1:], pairs, strict=True))
 
 
-def draw(curves: dict[str, list[tuple[float, float, float]]], path: pathlib.Path) -> None:
+def draw(curves: dict[str, list[tuple[float, float, float]]], headline: str, path: pathlib.Path) -> None:
     """Learning curves in one PNG."""
     from matplotlib.figure import Figure  # not pyplot, which would change what a notebook shows
 
     figure = Figure(figsize=(7, 4.5), layout="tight")
     axes = figure.subplots()
     for name, points in curves.items():
-        steps, wins, errors = zip(*points, strict=True)
-        axes.errorbar(steps, wins, errors, marker="o", markersize=3, capsize=2, label=name)
-    axes.set(xlabel="million decisions", ylabel="wins, % (one against three)", ylim=(0, None))
+        steps, means, errors = np.reshape(points, (-1, 3)).T  # no point at all in a run that was never evaluated
+        axes.errorbar(steps, means, errors, marker="o", markersize=3, capsize=2, label=name)
+    axes.set(xlabel="million decisions", ylabel=headline)
     axes.grid(alpha=0.3)
     axes.legend()
     path.parent.mkdir(parents=True, exist_ok=True)
