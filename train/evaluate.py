@@ -27,7 +27,7 @@ from jaxgames import Env
 from jaxgames.options import UserError, read_option
 from jaxgames.skullking.cards import BIDDING, PLAYING
 from train.matches import Played, mean_and_error, play, play_batch
-from train.protocols import Figures, protocol_of
+from train.protocols import Figures, Protocol, protocol_of
 
 ABILITY_POLICIES = ("random", "seed", "learned")
 
@@ -94,12 +94,18 @@ def versus(env: Env, one: agents.Agent, rest: agents.Agent, seed: int, deals: in
     return protocol.figures(env, played)
 
 
-def make_match(env: Env, agent: Callable[[Any], agents.Agent], rivals: list[agents.Agent], batch: int) -> Callable:
+def make_match(
+    env: Env,
+    agent: Callable[[Any], agents.Agent],
+    rivals: list[agents.Agent],
+    batch: int,
+    protocol: Protocol | None = None,
+) -> Callable:
     """`match(params, rival, key, deals) -> Figures` of `agent(params)` against `rivals[rival]`.
 
     One compilation for each rival serves every stage of a training; `batch` deals are played at a time.
     """
-    protocol = protocol_of(env)
+    protocol = protocol or protocol_of(env)
 
     @functools.partial(jax.jit, static_argnums=1)
     def run(params, rival, deal_keys, act_key):

@@ -40,6 +40,8 @@ class Task:
     """how often a decision in this state is sampled, relative to others"""
     reward_scale: float = 1.0
     """what the learner takes a reward of one for; returns are reported as the game pays them"""
+    measure: str = ""
+    """the protocol that measures its strength, by name; without one, the game's first"""
 
     @property
     def env(self) -> Env:
@@ -48,7 +50,7 @@ class Task:
     @property
     def protocol(self) -> Protocol:
         """How its strength is measured."""
-        return protocol_of(self.env)
+        return protocol_of(self.env, self.measure)
 
 
 class Learner(NamedTuple):

@@ -39,30 +39,25 @@ class Config(RunConfig):
     """cards dealt in each round"""
     reward: str = "score"
     """reward scheme: score, placement, seed_base, seed_ability or seed"""
-    opponents: tuple[str, ...] = ("self=1",)
-    """who sits at the other seats, as kind=share: self, past, random, rule:hard, ppo:<folder> ..."""
     curriculum: tuple[int, ...] = ()
     """steps from which Harry, Roatan, Rosie, Bendt, Jade use their abilities: five numbers, or none for always"""
     curriculum_opponents: tuple[str, ...] = ()
     """who sits at the other seats until the curriculum is over, if not `opponents`"""
     widths: tuple[int, ...] = (256, 256)
     """layers of the encoder"""
-    precision: str = "float32"
-    """of the matrix products: float32, or bfloat16 on hardware that has it"""
+    rivals: tuple[str, ...] = ("rule:hard", "random")
+    """agents that the result is measured against"""
 
     def __post_init__(self):
         super().__post_init__()
         if self.reward not in SCHEMES:
             raise UserError(f"config: reward must be one of {', '.join(SCHEMES)}, got {self.reward!r}")
-        if self.precision not in ("float32", "bfloat16"):
-            raise UserError(f"config: precision must be float32 or bfloat16, got {self.precision!r}")
         if len(self.curriculum) not in (0, 5) or any(steps < 0 for steps in self.curriculum):
             raise UserError(f"config: curriculum must be five numbers of steps or nothing, got {self.curriculum!r}")
         if not self.widths or min(self.widths) < 1:
             raise UserError(f"config: widths must be at least one number above 0, got {self.widths!r}")
         if self.curriculum_opponents and not self.curriculum:
             raise UserError("config: curriculum_opponents need a curriculum that says until when they play")
-        opponents.parse(self.opponents)
         opponents.parse(self.curriculum_opponents or self.opponents)
 
 

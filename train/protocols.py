@@ -176,6 +176,32 @@ def saboteur_sides(env: Any) -> Protocol:
     return Protocol("gold_found_percent", float("nan"), np.zeros((1, env.num_players), int), gold_and_steps, cast=cast)
 
 
+def saboteur_roles(env: Any) -> Protocol:
+    """Section 17: one agent plays all miners against another's saboteurs, then all saboteurs against its miners."""
+    if env.variant != "full":
+        raise agents.UserError(f"protocols: roles of saboteur are in the full game, not in {env.variant!r}")
+
+    def cast(one, rest):
+        return tuple(saboteur_sides(env).cast(*sides)[0] for sides in ((one, rest), (rest, one)))
+
+    def measure(env, played):
+        won = (played.states.winners == MINERS).mean(-1)  # [deal, rotation]: of one's miners, of the other's miners
+        return {
+            "wins_percent": Counts(50 * (won[:, 0] + 1 - won[:, 1]), jnp.ones(len(won))),
+            "as_miners_percent": Counts(100 * won[:, 0], jnp.ones(len(won))),
+            "as_saboteurs_percent": Counts(100 * (1 - won[:, 1]), jnp.ones(len(won))),
+        }
+
+    lineup = np.repeat([[0], [1]], env.num_players, axis=1)
+    return Protocol("wins_percent", 50.0, lineup, measure, cast=cast)
+
+
+def saboteur_together(env: Any) -> Protocol:
+    """Section 17: the agent in every seat. What is measured is whether it reaches the gold; nobody plays against it."""
+    lineup = np.zeros((1, env.num_players), int)
+    return Protocol("gold_found_percent", float("nan"), lineup, gold_and_steps, cast=lambda one, rest: (one,))
+
+
 def gold_and_steps(env: Any, played: Played) -> dict[str, Counts]:
     """How many rounds end with the gold, and how long a game takes."""
     if env.variant == "full":
@@ -231,7 +257,12 @@ def magic_trick(env: Any) -> Protocol:
 PROTOCOLS: dict[str, dict[str, Callable[[Any], Protocol]]] = {
     "skullking": {"rotations": skull_king},
     "skyjo": {"rotations": skyjo},
-    "saboteur": {"rotations": saboteur, "sides": saboteur_sides},
+    "saboteur": {
+        "rotations": saboteur,
+        "sides": saboteur_sides,
+        "roles": saboteur_roles,
+        "together": saboteur_together,
+    },
     "schafkopf": {"sides": schafkopf},
     "magictrick": {"rotations": magic_trick},
 }

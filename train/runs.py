@@ -12,7 +12,7 @@ import operator
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import jax
@@ -67,10 +67,21 @@ class Job(NamedTuple):
     start: Any  # parameters of another network to start from, or None
 
 
-def main(config: type[RunConfig], make_task: Callable[[Any], Task], description: str | None) -> int:
-    """A training script: settings from the command line, then the run; returns the exit code."""
+def main(
+    config: type[RunConfig],
+    make_task: Callable[[Any], Task],
+    description: str | None,
+    presets: Mapping[str, RunConfig] | None = None,
+) -> int:
+    """A training script: settings from the command line, then the run; returns the exit code.
+
+    The name of a preset may come first: its settings are then the defaults.
+    """
+    arguments, default = sys.argv[1:], None
+    if presets and arguments and arguments[0] in presets:
+        default = presets[arguments.pop(0)]
     try:
-        cfg = tyro.cli(config, description=description)
+        cfg = tyro.cli(config, args=arguments, default=default, description=description)
         return drive(resumed_config(cfg) if cfg.resume else cfg, make_task)
     except UserError as error:
         print(error, file=sys.stderr)
@@ -98,7 +109,7 @@ def drive(cfg: RunConfig, make_task: Callable[[Any], Task]) -> int:
             call = compile_call(cfg, task, job.mesh, training)
         console.print(f"compiled in {time.perf_counter() - began:.0f} s")
         player = functools.partial(network_agent, task.model)
-        match = make_match(task.env, player, job.rivals, cfg.evaluation_deals)
+        match = make_match(task.env, player, job.rivals, cfg.evaluation_deals, task.protocol)
         with progress_bar(console, disable=not is_first) as bar:
             training, halt, sentence = train(job, training, call, match, asked, bar)
         if is_first and not halt:

@@ -7,6 +7,7 @@ import pathlib
 from typing import Any
 
 from jaxgames.options import UserError
+from train import opponents
 
 # Where a run is and how many there are, not what it computes: left out of its configuration.
 PLACE = ("run", "resume", "seeds", "coordinator", "processes", "process")
@@ -122,8 +123,12 @@ class RunConfig(PPO):
     """deals of an evaluation during training, each played from every seat"""
     final_deals: int = 250
     """deals of the evaluation at the end"""
-    rivals: tuple[str, ...] = ("rule:hard", "random")
+    opponents: tuple[str, ...] = ("self=1",)
+    """who sits at the other seats in training, as kind=share: self, past, random, rule, ppo:<folder> ..."""
+    rivals: tuple[str, ...] = ("rule", "random")
     """agents that the result is measured against"""
+    precision: str = "float32"
+    """of the matrix products: float32, or bfloat16 on hardware that has it"""
     shards: int = 0
     """parts that play at the same time, spread over the devices; 0 for one on each device"""
     coordinator: str = ""
@@ -151,6 +156,9 @@ class RunConfig(PPO):
                 f"config: seeds = {self.seeds} trainings share one device (shards and processes must be 1), and each "
                 "is resumed by itself"
             )
+        opponents.parse(self.opponents)
+        if self.precision not in ("float32", "bfloat16"):
+            raise UserError(f"config: precision must be float32 or bfloat16, got {self.precision!r}")
         if not self.rivals:
             raise UserError("config: rivals must name at least one agent to be measured against")
 

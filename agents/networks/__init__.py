@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import jax
 
 from agents import checkpoints
-from agents.networks import mlp
+from agents.networks import hybrid, lstm, mlp, pointer, transformer
 from agents.networks.model import Decision, Kept, Model, Output, decide, likeliest, network_agent, reconsider
 from agents.networks.policies import Categorical, Policy, categorical
 from jaxgames import Env
@@ -45,7 +45,13 @@ class Kind(NamedTuple):
     make: Callable[..., Model]  # make(env, version=None, **fields), with what the game decides filled in
 
 
-KINDS = {"mlp": Kind(mlp.MLP, Model, mlp.make)}
+KINDS = {
+    "mlp": Kind(mlp.MLP, mlp.FlatModel, mlp.make),
+    "lstm": Kind(lstm.LSTM, lstm.SequenceModel, lstm.make),
+    "transformer": Kind(transformer.Transformer, transformer.TableModel, transformer.make),
+    "pointer": Kind(pointer.Pointer, pointer.PointerModel, pointer.make),
+    "hybrid": Kind(hybrid.Hybrid, hybrid.HybridModel, hybrid.make),
+}
 
 
 def make(kind: str, env: Env, version: str | None = None, **fields: Any) -> Model:

@@ -27,6 +27,7 @@ class MLP(nn.Module):
     widths: tuple[int, ...] = (256, 256)
     head_widths: tuple[int, ...] = ()
     auxiliary: tuple[tuple[str, int], ...] = ()
+    reads_mask: bool = False  # the legal mask follows on the observation (MT-44)
     dtype: str = "float32"  # of the products; parameters, logits and values stay float32
 
     def setup(self):
@@ -54,6 +55,14 @@ class MLP(nn.Module):
         return Output(logits, value, self.labels(hidden))
 
 
+class FlatModel(Model):
+    """The flat observation, by choice with the legal mask behind it."""
+
+    def look(self, state: Any, seat: chex.Array) -> chex.Array:
+        view = super().look(state, seat)
+        return jnp.append(view, self.legal(state)) if self.network.reads_mask else view
+
+
 def through(layers: Sequence[nn.Dense], hidden: chex.Array) -> chex.Array:
     for layer in layers:
         hidden = nn.relu(layer(hidden))
@@ -70,4 +79,4 @@ def first_outputs(key: chex.PRNGKey, shape: Sequence[int], dtype: Any = jnp.floa
 def make(env: Env, version: str | None = None, **fields: Any) -> Model:
     """The network for a game: its named heads, or one head for all its actions."""
     heads = HEADS.get(env.id, (("action", env.num_actions),))
-    return Model(env, MLP(env.num_actions, heads, **fields), version or env.observation_versions[0])
+    return FlatModel(env, MLP(env.num_actions, heads, **fields), version or env.observation_versions[0])

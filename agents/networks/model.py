@@ -5,6 +5,7 @@ Everything here is about one decision of one seat; a batch of games is a `vmap`.
 
 import dataclasses
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import chex
@@ -51,6 +52,8 @@ class Model:
     env: Env
     network: nn.Module
     version: str  # of the observation
+    shape: Callable[[Any, chex.Array], chex.Array] | None = None
+    """what a learner leaves of the legal actions while it trains: (state, legal) -> legal; agents play without it"""
 
     def look(self, state: Any, seat: chex.Array) -> Any:
         """The view that the network reads, a pytree."""
@@ -58,7 +61,8 @@ class Model:
 
     def legal(self, state: Any) -> Any:
         """What the player to move may choose."""
-        return self.env.legal_action_mask(state)
+        legal = self.env.legal_action_mask(state)
+        return legal if self.shape is None else self.shape(state, legal)
 
     def policy(self, heads: Any, legal: Any) -> Policy:
         """The distribution over legal choices."""
@@ -113,6 +117,7 @@ def reconsider(model: Model, params: Any, kept: Any) -> tuple[Policy, Output]:
 
 def network_agent(model: Model, params: Any, greedy: bool = False):
     """The network as an agent; `params` may be traced, so one compilation serves every stage of a training."""
+    model = dataclasses.replace(model, shape=None)
 
     def act(key: chex.PRNGKey, state: Any, player: chex.Array) -> chex.Array:
         return decide(model, params, state, player, key, greedy).action
@@ -142,9 +147,9 @@ def unpack(words: chex.Array, size: int) -> chex.Array:
     return bits.ravel()[:size]
 
 
-def hidden_layer(width: int, dtype: str) -> nn.Dense:
+def hidden_layer(width: int, dtype: str, name: str | None = None) -> nn.Dense:
     """A layer before a ReLU."""
-    return nn.Dense(width, kernel_init=nn.initializers.orthogonal(math.sqrt(2)), dtype=dtype)
+    return nn.Dense(width, kernel_init=nn.initializers.orthogonal(math.sqrt(2)), dtype=dtype, name=name)
 
 
 class Labels(nn.Module):

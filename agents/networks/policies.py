@@ -3,6 +3,7 @@
 Every policy has `sample(key)`, `mode()`, `log_prob(choice)`, `entropy()` and `kl(other)`.
 """
 
+import math
 from typing import Any, NamedTuple, Protocol
 
 import chex
@@ -64,3 +65,50 @@ def categorical(logits: chex.Array, legal: chex.Array) -> Categorical:
     below = cut - jax.lax.stop_gradient(cut.max(-1, keepdims=True))
     widths = jnp.exp(below)
     return Categorical(below, widths, widths.sum(-1))
+
+
+class Gaussian(NamedTuple):
+    """A point with independent coordinates of one fixed deviation, float32[axis]."""
+
+    mean: chex.Array  # float32[axis]
+    deviation: chex.Array  # float32[]
+
+    def sample(self, key: chex.PRNGKey) -> chex.Array:
+        return self.mean + self.deviation * jax.random.normal(key, self.mean.shape)
+
+    def mode(self) -> chex.Array:
+        return self.mean
+
+    def log_prob(self, choice: chex.Array) -> chex.Array:
+        squares = ((choice - self.mean) / self.deviation) ** 2
+        return -(squares / 2 + jnp.log(self.deviation) + 0.5 * math.log(2 * math.pi)).sum()
+
+    def entropy(self) -> chex.Array:
+        return self.mean.size * (0.5 + 0.5 * math.log(2 * math.pi) + jnp.log(self.deviation))
+
+    def kl(self, other: "Gaussian") -> chex.Array:
+        ratio = (self.deviation / other.deviation) ** 2
+        apart = ((self.mean - other.mean) / other.deviation) ** 2
+        return 0.5 * (ratio - 1 - jnp.log(ratio) + apart).sum()
+
+
+class Joint(NamedTuple):
+    """Several choices made independently of each other: a tuple of them."""
+
+    parts: tuple[Any, ...]
+
+    def sample(self, key: chex.PRNGKey) -> tuple[Any, ...]:
+        keys = jax.random.split(key, len(self.parts))
+        return tuple(part.sample(each) for part, each in zip(self.parts, keys, strict=True))
+
+    def mode(self) -> tuple[Any, ...]:
+        return tuple(part.mode() for part in self.parts)
+
+    def log_prob(self, choice: tuple[Any, ...]) -> chex.Array:
+        return sum((part.log_prob(each) for part, each in zip(self.parts, choice, strict=True)), jnp.float32(0))
+
+    def entropy(self) -> chex.Array:
+        return sum((part.entropy() for part in self.parts), jnp.float32(0))
+
+    def kl(self, other: "Joint") -> chex.Array:
+        return sum((part.kl(each) for part, each in zip(self.parts, other.parts, strict=True)), jnp.float32(0))

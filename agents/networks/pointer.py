@@ -1,0 +1,160 @@
+"""`pointer`: Saboteur's policy points at the few cells that a turn can be about, and at players.
+
+Every slot and orientation of the hand makes a query, every point of the mine a key, every player another; a choice is
+as likely as its query and its key agree. Weights fit any number of players and any board.
+"""
+
+from typing import Any, NamedTuple
+
+import chex
+import flax.linen as nn
+import jax.numpy as jnp
+
+from agents.networks.model import Labels, Model, Output, hidden_layer
+from agents.networks.policies import Categorical, categorical
+from jaxgames import Env
+from jaxgames.options import UserError
+from jaxgames.saboteur import observe, points
+from jaxgames.saboteur.cards import COPIES, NUM_TOOLS
+from jaxgames.saboteur.rules import held
+
+
+class Mine(NamedTuple):
+    """What the network reads."""
+
+    points: chex.Array  # float32[point, 50]
+    exists: chex.Array  # bool[point]
+    cards: chex.Array  # float32[slot, orientation, 17]
+    has_card: chex.Array  # bool[slot]
+    players: chex.Array  # float32[seat, 22]  relative seats
+    facts: chex.Array  # float32[fact]
+
+
+class Legal(NamedTuple):
+    """What may be chosen, and the cells that choices mean."""
+
+    choices: chex.Array  # bool[choice]
+    points: points.Points
+
+
+class Kept(NamedTuple):
+    """The state itself: a fifth of what the network reads of it, and a ninth of the mask of actions."""
+
+    state: Any
+    seat: chex.Array
+
+
+class Pointer(nn.Module):
+    """Encoders for points, cards and players; what they say together; queries and keys."""
+
+    is_full: bool  # tools and discards, or the skip of `paths`
+    width: int = 64
+    auxiliary: tuple[tuple[str, int], ...] = ()
+    dtype: str = "float32"
+
+    @nn.compact
+    def __call__(self, view: Mine) -> Output:
+        def encoded(x, name, layers=2):
+            for i in range(layers):
+                x = nn.relu(hidden_layer(self.width, self.dtype, f"{name}_{i}")(x))
+            return x
+
+        def dense(size, name, scale=1.0):
+            return nn.Dense(size, kernel_init=nn.initializers.orthogonal(scale), dtype=self.dtype, name=name)
+
+        point = jnp.where(view.exists[:, None], encoded(view.points, "point"), 0)
+        card = encoded(view.cards, "card")  # [slot, orientation, width]
+        player = encoded(view.players, "player")
+        hand = jnp.where(view.has_card[:, None, None], card, 0)
+        together = [point.max(0), point.sum(0) / jnp.maximum(view.exists.sum(), 1), hand.max((0, 1)), hand.mean((0, 1))]
+        if self.is_full:
+            together += [player[0], player[1:].max(0), player[1:].mean(0)]
+        else:
+            together += [player[0]]
+        context = encoded(jnp.concatenate([*together, view.facts]), "context")
+
+        asks = nn.relu(dense(self.width, "card_and_context")(card) + dense(self.width, "context_for_cards")(context))
+        key = dense(self.width, "point_key")(point)
+        board = jnp.einsum("sod,pd->spo", dense(self.width, "point_query", 0.1)(asks), key) / jnp.sqrt(self.width)
+        if self.is_full:
+            tool_query = dense(NUM_TOOLS * self.width, "tool_query", 0.1)(asks[:, 0]).reshape(-1, NUM_TOOLS, self.width)
+            player_key = dense(self.width, "player_key")(player)
+            tools = jnp.einsum("std,qd->stq", tool_query, player_key) / jnp.sqrt(self.width)
+            rest = [tools.ravel(), dense(1, "discard", 0.01)(asks[:, 0])[:, 0]]
+        else:
+            rest = [dense(1, "skip", 0.01)(context)]
+        logits = jnp.concatenate([board.ravel(), *rest]).astype(jnp.float32)
+        value = dense(1, "value")(context).astype(jnp.float32)[0]
+        return Output(logits, value, Labels(self.auxiliary, self.dtype, name="labels")(context))
+
+
+class PointerModel(Model):
+    """A choice is an action with the number of a point in place of a cell; the rollout keeps the state."""
+
+    def look(self, state: Any, seat: chex.Array) -> Mine:
+        env, seat = self.env, jnp.asarray(seat, jnp.int32)
+        found = points.find_points(env, state, seat)
+        kinds = held(state, seat)
+        return Mine(
+            points=found.features,
+            exists=found.exists,
+            cards=points.hand_cards(env, state, seat),
+            has_card=kinds >= 0,
+            players=player_facts(env, state, seat),
+            facts=facts(env, state, seat),
+        )
+
+    def legal(self, state: Any) -> Legal:
+        found = points.find_points(self.env, state, state.current_player.astype(jnp.int32))
+        choices = points.legal_choices(self.env, state, found)
+        return Legal(choices if self.shape is None else self.shape(state, choices), found)
+
+    def policy(self, heads: Any, legal: Legal) -> Categorical:
+        return categorical(heads, legal.choices)
+
+    def act(self, state: Any, legal: Legal, choice: chex.Array) -> chex.Array:
+        del state
+        return points.action_of(self.env, legal.points, choice)
+
+    def keep(self, state: Any, seat: chex.Array, view: Mine, legal: Legal) -> Kept:
+        del view, legal
+        return Kept(state, seat)
+
+    def recall(self, kept: Kept) -> tuple[Mine, Legal]:
+        return self.look(kept.state, kept.seat), self.legal(kept.state)
+
+
+def player_facts(env: Any, state: Any, seat: chex.Array) -> chex.Array:
+    """float32[seat, 22]: what everybody knows of each player, and what it and the observer did to each other and in all
+    with tools; the observer is the first."""
+    n = env.num_players
+    seats = (seat + jnp.arange(n)) % n
+    rows = [observe.player_rows(env, state)[seats]]
+    for first, last in ((observe.BROKEN, observe.REPAIR), (observe.REPAIR, observe.MAP)):
+        done = observe.card_counts(env, state, first, last, on_seats=True)[seats][:, seats] / 3
+        rows.append(jnp.stack([done[0], done[:, 0], done.sum(0), done.sum(1)], axis=-1))
+    return jnp.concatenate(rows, axis=-1).astype(jnp.float32)
+
+
+def facts(env: Any, state: Any, seat: chex.Array) -> chex.Array:
+    """float32[fact]: pile, skips, own role, round, goals, and which cards the player has accounted for."""
+    known = observe.known_goals(env, state, seat)
+    is_gold = known & (state.goals[state.round] == observe.GOLD)
+    accounted = observe.type_counts(state, observe.known_places(env, state, seat)) / COPIES[env.rules.deck]
+    parts = [
+        ((env.num_cards - state.drawn) / env.num_cards)[None],
+        (state.skips / env.num_players)[None],
+        state.roles[state.round, seat][None],
+        jnp.arange(observe.MAX_ROUNDS) == state.round,
+        known,
+        is_gold,
+        accounted,
+    ]
+    return jnp.concatenate([part.astype(jnp.float32) for part in parts])
+
+
+def make(env: Env, version: str | None = None, **fields: Any) -> Model:
+    """A pointer network for either variant of Saboteur."""
+    if env.id != "saboteur" or version not in (None, env.observation_versions[0]):
+        raise UserError(f"networks: pointer reads the points of saboteur, got {env.id} {version or ''}")
+    return PointerModel(env, Pointer(env.variant == "full", **fields), env.observation_versions[0])

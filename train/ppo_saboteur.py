@@ -1,0 +1,74 @@
+"""Saboteur by self-play: the path-laying variant, or the full game with miners and saboteurs.
+
+    python train/ppo_saboteur.py                                # a few minutes on two cores
+    python train/ppo_saboteur.py --network hybrid               # the three-headed policy of the design document
+    python train/ppo_saboteur.py full --run runs/roles --total-steps 50000000
+    python train/ppo_saboteur.py --resume runs/roles
+
+The way to the goals is long for who lays cards at random: `goal_x` shortens it, and a run can `start_from` another one
+with nearer goals, since no weight depends on the board or on the number of players.
+"""
+
+import dataclasses
+import sys
+from typing import Literal
+
+import jaxgames
+from agents import networks
+from train import opponents, runs
+from train.ppo import Task
+from train.settings import RunConfig
+
+
+@dataclasses.dataclass(frozen=True)
+class Config(RunConfig):
+    """Everything that can be set on the command line."""
+
+    variant: Literal["paths", "full"] = "paths"
+    """paths, or the published card game"""
+    num_players: int = 2
+    """seats at the table"""
+    goal_x: int = 8
+    """column of the goals: 8 in the game, fewer for a curriculum"""
+    rounds: int = 1
+    """of a full game"""
+    reward: Literal["seed", "team", "gold", "win"] = "seed"
+    """section 10 of the rules page: seed in paths, the others in the full game"""
+    dist_reward_scale: float = 0.0
+    """paths: reward for coming nearer to a goal (SB-43)"""
+    network: Literal["pointer", "hybrid"] = "pointer"
+    """points at legal cells, or wishes for a card, a point and an orientation (paths)"""
+    width: int = 64
+    """of the pointer's layers"""
+    widths: tuple[int, ...] = (256, 128)
+    """layers of the hybrid policy"""
+    deviation: float = 1.0
+    """of the hybrid policy's point, in cells"""
+    envs: int = 256
+    steps: int = 64
+    minibatches: int = 16
+    gamma: float = 0.99
+    rivals: tuple[str, ...] = ("rule", "random")
+    """agents that the result is measured against"""
+
+
+PRESETS = {"full": Config(variant="full", num_players=5, reward="team")}
+
+
+def make_task(cfg: Config) -> Task:
+    """Saboteur as the learner sees it."""
+    is_full = cfg.variant == "full"
+    options = {"rounds": cfg.rounds} if is_full else {"dist_reward_scale": cfg.dist_reward_scale}
+    env = jaxgames.make(
+        "saboteur", variant=cfg.variant, num_players=cfg.num_players, goal_x=cfg.goal_x, reward=cfg.reward, **options
+    )
+    if cfg.network == "hybrid":
+        model = networks.make("hybrid", env, widths=cfg.widths, deviation=cfg.deviation, dtype=cfg.precision)
+    else:
+        model = networks.make("pointer", env, width=cfg.width, dtype=cfg.precision)
+    scale = 1.0 if is_full else 0.1
+    return Task(model, opponents.parse(cfg.opponents), reward_scale=scale, measure="roles" if is_full else "together")
+
+
+if __name__ == "__main__":
+    sys.exit(runs.main(Config, make_task, __doc__, PRESETS))

@@ -1,0 +1,67 @@
+"""Skyjo by self-play, look-first or in macro actions, for two to eight players.
+
+    python train/ppo_skyjo.py                                   # a few minutes on two cores
+    python train/ppo_skyjo.py --network transformer --run runs/tokens --total-steps 100000000
+    python train/ppo_skyjo.py macro --num-players 4 --rivals macro_greedy random
+    python train/ppo_skyjo.py --resume runs/tokens
+
+Rewards are the points of each round, which everybody wants to be few; what is measured is who wins.
+"""
+
+import dataclasses
+import sys
+from typing import Literal
+
+import jaxgames
+from agents import networks
+from train import opponents, runs
+from train.ppo import Task
+from train.settings import RunConfig
+
+
+@dataclasses.dataclass(frozen=True)
+class Config(RunConfig):
+    """Everything that can be set on the command line."""
+
+    num_players: int = 2
+    """seats at the table"""
+    action_mode: Literal["decision", "macro"] = "decision"
+    """look at a drawn card first, or name a whole turn"""
+    reward_mode: Literal["round_score", "win_loss", "score_margin"] = "round_score"
+    """section 8 of the rules page"""
+    unit: float = 30.0
+    """points that count as one; wins and margins are counted as they are"""
+    network: Literal["mlp", "transformer"] = "mlp"
+    """mlp on `flat`, or a transformer on `tokens`, whose weights fit any number of players"""
+    widths: tuple[int, ...] = (256, 256)
+    """layers of the mlp"""
+    width: int = 64
+    """of the transformer's tokens"""
+    history: int = 8
+    """public records that the transformer reads"""
+    rivals: tuple[str, ...] = ("ev_greedy", "greedy_value_replacement", "random")
+    """agents that the result is measured against"""
+
+
+PRESETS = {"macro": Config(action_mode="macro", rivals=("macro_greedy", "random"))}
+
+
+def make_task(cfg: Config) -> Task:
+    """Skyjo as the learner sees it."""
+    env = jaxgames.make(
+        "skyjo",
+        num_players=cfg.num_players,
+        action_mode=cfg.action_mode,
+        reward_mode=cfg.reward_mode,
+        history_window_k=cfg.history if cfg.network == "transformer" else 0,
+    )
+    if cfg.network == "transformer":
+        model = networks.make("transformer", env, width=cfg.width, dtype=cfg.precision)
+    else:
+        model = networks.make("mlp", env, "flat", widths=cfg.widths, dtype=cfg.precision)
+    scale = 1 / cfg.unit if cfg.reward_mode == "round_score" else 1.0
+    return Task(model, opponents.parse(cfg.opponents), reward_scale=scale)
+
+
+if __name__ == "__main__":
+    sys.exit(runs.main(Config, make_task, __doc__, PRESETS))
