@@ -68,16 +68,30 @@ def rule_based(env: Env, *arguments: Any, **options: Any) -> Agent:
 
 
 def load(path: str, env: Env, greedy: bool = False) -> Agent:
-    """The trained network of a run folder (its newest checkpoint) or of one checkpoint folder."""
+    """The trained network of a run folder (its newest checkpoint) or of one checkpoint folder.
+
+    Refused if it reads what its player may not know.
+    """
     from agents import networks
 
-    return networks.network_agent(*networks.load(path, env), greedy)
+    model, params = networks.load(path, env)
+    if model.version not in env.honest_versions:
+        raise UserError(
+            f"agents: {path} reads {model.version!r}, which shows hidden cards; play it as worlds:{path},16"
+        )
+    return networks.network_agent(model, params, greedy)
 
 
 def _ppo(env: Env, network: str, style: str = "sampled") -> Agent:
     if style not in ("sampled", "greedy"):
         raise UserError(f"agents: a network plays sampled or greedy, got {style!r}")
     return load(network, env, greedy=style == "greedy")
+
+
+def _worlds(env: Env, network: str, count: str = "16", style: str = "sampled") -> Agent:
+    from agents.worlds import worlds
+
+    return worlds(env, network, count, style)
 
 
 def _find(spec: str, env: Env) -> tuple[Callable[..., Agent], inspect.BoundArguments]:
@@ -104,6 +118,7 @@ def _constructors(env: Env) -> dict[str, Callable[..., Agent]]:
     return {
         "random": random,
         "ppo": _ppo,
+        "worlds": _worlds,
         "pimc": pimc,
         "rollouts": rollouts,
         **importlib.import_module(f"agents.{env.id}").AGENTS,

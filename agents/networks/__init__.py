@@ -13,7 +13,7 @@ import jax
 
 from agents import checkpoints
 from agents.networks import hybrid, lstm, mlp, pointer, transformer
-from agents.networks.model import Decision, Kept, Model, Output, decide, likeliest, network_agent, reconsider
+from agents.networks.model import Decision, Kept, Model, Output, consider, decide, likeliest, network_agent, reconsider
 from agents.networks.policies import Categorical, Policy, categorical
 from jaxgames import Env
 from jaxgames.options import UserError
@@ -27,6 +27,7 @@ __all__ = [
     "Output",
     "Policy",
     "categorical",
+    "consider",
     "decide",
     "describe",
     "likeliest",

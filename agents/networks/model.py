@@ -96,8 +96,7 @@ def decide(
 ) -> Decision:
     """The decision of `seat`, who is to move: sampled, or the most likely one."""
     view, legal = model.look(state, seat), model.legal(state)
-    out = model.network.apply(params, view)
-    policy = model.policy(out.heads, legal)
+    policy, out = judge(model, params, view, legal)
     choice = policy.mode() if greedy else policy.sample(key)
     return Decision(
         kept=model.keep(state, seat, view, legal),
@@ -108,9 +107,18 @@ def decide(
     )
 
 
+def consider(model: Model, params: Any, state: Any, seat: chex.Array) -> tuple[Policy, Output]:
+    """What these parameters would do as `seat`, who is to move."""
+    return judge(model, params, model.look(state, seat), model.legal(state))
+
+
 def reconsider(model: Model, params: Any, kept: Any) -> tuple[Policy, Output]:
     """What these parameters would do about a stored decision."""
-    view, legal = model.recall(kept)
+    return judge(model, params, *model.recall(kept))
+
+
+def judge(model: Model, params: Any, view: Any, legal: Any) -> tuple[Policy, Output]:
+    """What a network says about a view."""
     out = model.network.apply(params, view)
     return model.policy(out.heads, legal), out
 
@@ -127,12 +135,11 @@ def network_agent(model: Model, params: Any, greedy: bool = False):
 
 def likeliest(model: Model, params: Any, state: Any, seat: chex.Array, count: int) -> tuple[chex.Array, chex.Array]:
     """(probability float32[count], action int32[count]) of the likeliest choices, the best first; 0 behind the last."""
-    legal = model.legal(state)
-    policy = model.policy(model.network.apply(params, model.look(state, seat)).heads, legal)
+    policy, _ = consider(model, params, state, seat)
     if not isinstance(policy, Categorical):
         raise TypeError(f"{type(policy).__name__} has no list of choices to rank")
     probability, choices = jax.lax.top_k(policy.widths / policy.total, count)
-    return probability, jax.vmap(lambda choice: model.act(state, legal, choice))(choices)
+    return probability, jax.vmap(lambda choice: model.act(state, model.legal(state), choice))(choices)
 
 
 def pack(mask: chex.Array) -> chex.Array:

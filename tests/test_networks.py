@@ -1,0 +1,347 @@
+"""Every kind of network by identities: ratios of one, decisions recalled, padding, symmetry, checkpoints, honesty."""
+
+import functools
+from typing import Any, NamedTuple
+
+import chex
+import distrax
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import agents
+import jaxgames
+from agents import checkpoints, networks
+from agents.checkpoints import CheckpointError
+from agents.networks import decide, network_agent, reconsider
+from agents.networks.policies import Gaussian, Joint, categorical
+from jaxgames.options import UserError
+from tests.support import random_states
+from train import ppo
+from train.rollout import Transition
+from train.settings import PPO
+
+PATHS = {"variant": "paths", "num_players": 2, "goal_x": 4}
+CASES = {  # name: game, its options, kind, version, fields
+    "mlp": ("skullking", {"num_players": 3, "hand_sizes": (2,)}, "mlp", None, {"widths": (16,)}),
+    "linear": ("schafkopf", {}, "mlp", "linear342", {"widths": (16,), "head_widths": (16,)}),
+    "lstm": ("schafkopf", {}, "lstm", "lstm55", {"width": 16}),
+    "transformer": ("skyjo", {"action_mode": "decision", "history_window_k": 4}, "transformer", None, {"width": 16}),
+    "pointer": ("saboteur", {"rounds": 1, "num_players": 3}, "pointer", None, {"width": 16}),
+    "paths": ("saboteur", PATHS, "pointer", None, {"width": 16}),
+    "hybrid": ("saboteur", PATHS, "hybrid", None, {"widths": (16,)}),
+    "masked": ("magictrick", {}, "mlp", "v1", {"widths": (16,), "reads_mask": True}),
+}
+ROWS = 32
+
+
+class Case(NamedTuple):
+    """A network at the table, some states, and what it decides in them."""
+
+    model: networks.Model
+    params: Any
+    states: Any
+    keys: Any
+    decisions: networks.Decision
+
+
+@functools.lru_cache
+def game(name, options):
+    """States of random play: compiled once for each game."""
+    env = jaxgames.make(name, **dict(options))
+    return env, jax.jit(lambda key: random_states(env, key, ROWS, 24))(jax.random.key(1))
+
+
+@functools.lru_cache
+def make_case(name):
+    game_name, options, kind, version, fields = CASES[name]
+    env, states = game(game_name, tuple(options.items()))
+    model = networks.make(kind, env, version, **fields)
+    # Larger weights than at the start, so that something depends on them.
+    params = jax.tree.map(lambda leaf: 3 * leaf + 0.1, model.init(jax.random.key(0)))
+    keys = jax.random.split(jax.random.key(2), ROWS)
+    act = jax.jit(jax.vmap(lambda state, key: decide(model, params, state, state.current_player, key)))
+    return Case(model, params, states, keys, act(states, keys))
+
+
+@pytest.fixture(params=CASES)
+def case(request):
+    return make_case(request.param)
+
+
+def batch_of(case):
+    """The decisions as rows to learn from, with any advantages."""
+    rng = np.random.default_rng(0)
+    ones, no = jnp.ones(ROWS), jnp.zeros(ROWS, bool)
+    transition = Transition(
+        decision=case.decisions,
+        seat=case.states.current_player,
+        is_own=~no,
+        action=case.decisions.action,
+        reward=case.states.rewards,
+        terminated=no,
+        truncated=no,
+        final_return=ones,
+        priority=ones,
+        notes=(),
+    )
+    advantage, target = (jnp.asarray(rng.normal(size=ROWS), jnp.float32) for _ in range(2))
+    return ppo.Batch(transition, advantage, target, labels=(), weight=ones)
+
+
+def test_the_first_ratio_is_one_and_the_gradient_reaches_every_part(case):
+    task, batch = ppo.Task(case.model), batch_of(case)
+    gradient, measured = jax.jit(jax.grad(lambda params: ppo.loss(PPO(), task, params, batch, 0.01), has_aux=True))(
+        case.params
+    )
+    assert measured["ratio_error"] < 1e-5
+    assert measured["entropy"] > 0
+    for path, leaf in jax.tree_util.tree_leaves_with_path(gradient):
+        assert np.isfinite(leaf).all()
+        # A key's bias shifts all logits of a query alike: attention and softmax do not see it.
+        if "key" not in jax.tree_util.keystr(path):
+            assert np.abs(leaf).max() > 0, jax.tree_util.keystr(path)
+
+
+def test_what_a_rollout_keeps_of_a_decision_tells_all_of_it(case):
+    """The view and the choices come back leaf by leaf, the probability of the choice and the value with them."""
+
+    @jax.jit
+    @jax.vmap
+    def again(state, decision):
+        policy, out = reconsider(case.model, case.params, decision.kept)
+        seen = case.model.look(state, state.current_player), case.model.legal(state)
+        return policy.log_prob(decision.choice), out.value, case.model.recall(decision.kept), seen
+
+    log_prob, value, recalled, seen = again(case.states, case.decisions)
+    chex.assert_trees_all_equal(recalled, seen)
+    np.testing.assert_allclose(log_prob, case.decisions.log_prob, atol=1e-5)
+    np.testing.assert_allclose(value, case.decisions.value, atol=1e-5)
+
+
+def test_decisions_are_legal_and_only_a_network_with_perfect_information_peeks(case):
+    """The same action in any world that the player cannot tell from the true one."""
+    env, act = case.model.env, network_agent(case.model, case.params)
+
+    @jax.jit
+    @jax.vmap
+    def twice(state, key):
+        player = state.current_player
+        world = env.determinize(jax.random.fold_in(key, 1), state, player)
+        return env.is_legal(state, act(key, state, player)), act(key, state, player) == act(key, world, player)
+
+    legal, same = twice(case.states, case.keys)
+    assert legal.all()
+    assert same.all() == (case.model.version in env.honest_versions)
+
+
+def test_a_checkpoint_brings_back_the_network_and_refuses_what_does_not_fit(case, tmp_path):
+    env, model = case.model.env, case.model
+    about = checkpoints.describe(env, networks.describe(model), model.version)
+    checkpoints.save(tmp_path / "one", {"params": case.params}, about)
+    loaded, params = networks.load(str(tmp_path / "one"), env)
+    assert loaded == model
+    chex.assert_trees_all_equal(params, jax.tree.map(np.asarray, case.params))
+    fields = dict(networks.describe(model)["fields"])
+    width = "width" if "width" in fields else "widths"
+    for i, (change, message) in enumerate(
+        [
+            ({"network": {"kind": "oracle", "fields": {}}}, "kind is 'oracle'"),
+            ({"observation": "braille"}, "'braille'"),
+            ({"network": about["network"] | {"fields": fields | {"colour": 3}}}, "does not fit"),
+            (
+                {"network": about["network"] | {"fields": fields | {width: 24 if width == "width" else (24,)}}},
+                "other parameters",
+            ),
+        ]
+    ):
+        checkpoints.save(tmp_path / str(i), {"params": case.params}, about | change)
+        with pytest.raises(CheckpointError, match=message):
+            networks.load(str(tmp_path / str(i)), env)
+
+
+def first_view(case):
+    return jax.tree.map(lambda leaf: leaf[-1], jax.vmap(case.model.look)(case.states, case.states.current_player))
+
+
+def says(case, view):
+    out = case.model.network.apply(case.params, view)
+    return jax.tree.map(np.asarray, (out.heads, out.value))
+
+
+def test_rows_behind_the_end_of_a_sequence_change_nothing():
+    case = make_case("lstm")
+    view = first_view(case)
+    assert view.info.shape == (55,)  # SC-60
+    assert [rows.shape for rows in view.rows] == [(28, 16), (3, 16)]
+    assert 0 < view.lengths[0] < 28
+    spoilt = tuple(
+        jnp.where(jnp.arange(len(rows))[:, None] < jnp.maximum(length, 1), rows, True)
+        for rows, length in zip(view.rows, view.lengths, strict=True)
+    )
+    chex.assert_trees_all_equal(says(case, view), says(case, view._replace(rows=spoilt)))
+    changed = (~view.rows[0], view.rows[1])
+    assert not np.allclose(says(case, view)[0], says(case, view._replace(rows=changed))[0])
+    empty = view._replace(lengths=(jnp.int32(0), jnp.int32(0)))  # reads one row of zeros, not the last row
+    assert np.isfinite(says(case, empty)[0]).all()
+
+
+def test_missing_records_and_points_change_nothing():
+    case = make_case("transformer")
+    view = first_view(case)
+    unused = view.records.at[:2, 1].set(-127)
+    spoilt = unused.at[:2, [0, 2, 4, 5, 6]].set(1)
+    chex.assert_trees_all_close(
+        says(case, view._replace(records=unused)), says(case, view._replace(records=spoilt)), atol=1e-6
+    )
+    # A longer window with the same records says the same.
+    longer = jnp.concatenate([jnp.full((5, 7), -127, jnp.int8), unused])
+    chex.assert_trees_all_close(
+        says(case, view._replace(records=unused)), says(case, view._replace(records=longer)), atol=1e-5
+    )
+    assert not np.allclose(says(case, view)[0], says(case, view._replace(records=unused))[0])
+
+    case = make_case("paths")
+    view = first_view(case)
+    assert not view.exists.all()
+    (plain, value), (other, other_value) = (
+        says(case, view._replace(points=jnp.where(view.exists[:, None], view.points, noise))) for noise in (0.0, 5.0)
+    )
+    on_board = np.broadcast_to(view.exists[None, :, None], (6, len(view.exists), 2)).ravel()
+    np.testing.assert_array_equal(plain[:-1][on_board], other[:-1][on_board])
+    assert (plain[-1], value) == (other[-1], other_value)  # the skip
+
+
+def test_columns_that_change_places_take_their_logits_with_them():
+    """Skyjo: neither columns nor the slots of a column have an order; equal columns get equal logits."""
+    case = make_case("transformer")
+    view = first_view(case)
+    slots = np.arange(12).reshape(3, 4)
+    moved = slots[:, [2, 0, 3, 1]]
+    moved = np.stack([np.roll(column, i) for i, column in enumerate(moved.T)], axis=1).ravel()
+    (plain, value), (other, other_value) = (
+        says(case, each) for each in (view, view._replace(boards=view.boards.at[0].set(view.boards[0, moved])))
+    )
+    np.testing.assert_allclose(other[4:], plain[4:][moved], atol=1e-5)
+    np.testing.assert_allclose((*other[:4], other_value), (*plain[:4], value), atol=1e-5)
+    twins = view.boards.at[0, slots[:, 3]].set(view.boards[0, slots[:, 0]])
+    by_slot = says(case, view._replace(boards=twins))[0][4:].reshape(3, 4)
+    np.testing.assert_allclose(by_slot[:, 3], by_slot[:, 0], atol=1e-6)
+    assert not np.allclose(by_slot[:, 1], by_slot[:, 0])
+
+
+def test_equal_cards_in_different_slots_get_equal_logits():
+    """Saboteur: what a choice is worth depends on the card, not on the slot it is in."""
+    case = make_case("pointer")
+    view = first_view(case)
+    view = view._replace(cards=view.cards.at[4].set(view.cards[1]))
+    logits = says(case, view)[0]
+    points, players = len(view.exists), len(view.players)
+    board, tools, discards = np.split(logits, [12 * points, 12 * points + 18 * players])
+    for part in (board.reshape(6, -1), tools.reshape(6, -1), discards.reshape(6, -1)):
+        np.testing.assert_allclose(part[4], part[1], atol=1e-6)
+    assert not np.allclose(board.reshape(6, -1)[0], board.reshape(6, -1)[1])
+
+
+@pytest.mark.parametrize(
+    ("kind", "game", "few", "many"),
+    [
+        ("transformer", "skyjo", {"num_players": 2}, {"num_players": 8, "history_window_k": 0}),
+        ("pointer", "saboteur", {"num_players": 3, "goal_x": 4}, {"num_players": 10}),
+        ("pointer", "saboteur", {"variant": "paths", "num_players": 1, "goal_x": 2}, {"variant": "paths"}),
+        ("hybrid", "saboteur", {"variant": "paths", "goal_x": 2}, {"variant": "paths", "num_players": 6}),
+    ],
+)
+def test_the_same_weights_play_at_any_table(kind, game, few, many):
+    shapes = [
+        jax.eval_shape(networks.make(kind, jaxgames.make(game, **options)).init, jax.random.key(0))
+        for options in (few, many)
+    ]
+    chex.assert_trees_all_equal(*(jax.tree.map(lambda leaf: leaf.shape, each) for each in shapes))
+
+
+def test_networks_have_the_sizes_of_the_rules_pages():
+    """SC-60: 342-64-64 with heads 64-64; 55-512 with two stacks of two LSTMs. MT-44: 464 and 472 inputs."""
+
+    def kernels(kind, env, version, **fields):
+        model = networks.make(kind, env, version, **fields)
+        leaves = jax.tree_util.tree_leaves_with_path(jax.eval_shape(model.init, jax.random.key(0)))
+        return {jax.tree_util.keystr(path): leaf.shape for path, leaf in leaves}
+
+    env = jaxgames.make("schafkopf")
+    linear = kernels("mlp", env, "linear342", widths=(64, 64), head_widths=(64,))
+    assert {shape for shape in linear.values() if len(shape) == 2} == {(342, 64), (64, 64), (64, 43), (64, 1)}
+    lstm = kernels("lstm", env, "lstm55", width=512, head_widths=(512,))
+    matrices = [shape for shape in lstm.values() if len(shape) == 2]
+    assert (55, 512) in matrices
+    assert (3 * 512, 512) in matrices
+    assert matrices.count((16, 512)) == 4 * 2  # four gates, two sequences
+    magic = jaxgames.make("magictrick")
+    for version, inputs in (("v1", 464), ("v3", 472)):
+        assert (inputs, 256) in kernels("mlp", magic, version, reads_mask=True).values()
+
+
+def test_a_point_and_its_companions_are_those_of_distrax():
+    mean, other = jnp.array([1.0, -2.0]), jnp.array([0.5, 3.0])
+    ours, theirs = Gaussian(mean, jnp.float32(0.7)), distrax.MultivariateNormalDiag(mean, jnp.full(2, 0.7))
+    point = jnp.array([0.3, -1.0])
+    assert ours.log_prob(point) == pytest.approx(float(theirs.log_prob(point)), abs=1e-5)
+    assert ours.entropy() == pytest.approx(float(theirs.entropy()), abs=1e-5)
+    far = distrax.MultivariateNormalDiag(other, jnp.full(2, 1.3))
+    assert ours.kl(Gaussian(other, jnp.float32(1.3))) == pytest.approx(float(theirs.kl_divergence(far)), abs=1e-4)
+    samples = jax.vmap(ours.sample)(jax.random.split(jax.random.key(0), 4000))
+    np.testing.assert_allclose(samples.mean(0), mean, atol=0.05)
+    np.testing.assert_allclose(samples.std(0), 0.7, atol=0.05)
+
+    card = categorical(jnp.array([0.0, 1.0, 2.0]), jnp.array([True, True, False]))
+    both = Joint((card, ours))
+    choice = both.sample(jax.random.key(1))
+    assert both.log_prob(choice) == pytest.approx(float(card.log_prob(choice[0]) + ours.log_prob(choice[1])), abs=1e-5)
+    assert both.entropy() == pytest.approx(float(card.entropy() + ours.entropy()), abs=1e-5)
+    assert both.kl(both) == pytest.approx(0, abs=1e-6)
+    assert both.mode()[0] == 1
+
+
+def test_a_network_with_perfect_information_plays_honestly_on_drawn_worlds(tmp_path):
+    """It is refused as it is, and as `worlds` its policy is the mean over worlds of what it would do in each."""
+    case = make_case("masked")
+    env, model, path = case.model.env, case.model, str(tmp_path / "sees")
+    checkpoints.save(path, {"params": case.params}, checkpoints.describe(env, networks.describe(model), model.version))
+    with pytest.raises(UserError, match="shows hidden cards; play it as worlds"):
+        agents.make(f"ppo:{path}", env)
+    with pytest.raises(UserError, match="whole number"):
+        agents.make(f"worlds:{path},many", env)
+    act = agents.make(f"worlds:{path},4,greedy", env)
+    state = jax.tree.map(lambda leaf: leaf[-1], case.states)
+    player = state.current_player
+
+    @jax.jit
+    def play(key):
+        world = env.determinize(jax.random.fold_in(key, 9), state, player)
+
+        def probabilities(key):
+            policy, _ = networks.consider(model, case.params, env.determinize(key, state, player), player)
+            return policy.widths / policy.total
+
+        mean = jax.vmap(probabilities)(jax.random.split(key, 5)[1:]).mean(0)
+        return act(key, state, player), act(key, world, player), mean
+
+    action, elsewhere, mean = play(jax.random.key(0))
+    assert action == elsewhere == np.argmax(mean)
+    assert env.is_legal(state, action)
+
+
+@pytest.mark.parametrize(
+    ("kind", "game", "options", "version"),
+    [
+        ("lstm", "skyjo", {}, None),
+        ("lstm", "schafkopf", {}, "full"),
+        ("transformer", "saboteur", {}, None),
+        ("pointer", "skyjo", {}, None),
+        ("hybrid", "saboteur", {}, None),
+    ],
+)
+def test_a_kind_that_a_game_cannot_feed_is_refused_in_a_sentence(kind, game, options, version):
+    with pytest.raises(UserError, match=f"networks: {kind} "):
+        networks.make(kind, jaxgames.make(game, **options), version)
