@@ -1,0 +1,72 @@
+"""The five pages of train/: each one's update lowers for every platform, and what it saves comes back bit for bit."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from agents import checkpoints
+from train import ppo, ppo_magictrick, ppo_saboteur, ppo_schafkopf, ppo_skullking, ppo_skyjo
+
+TINY = {"total_steps": 2 * 8 * 8, "envs": 8, "steps": 8, "minibatches": 2, "epochs": 1, "past_selves": 2}
+PAGES = {  # every network of every page
+    "skullking": (ppo_skullking, {"widths": (8,), "auxiliary_weight": 0.1, "replay": 64}),
+    "schafkopf": (ppo_schafkopf, {"widths": (8,), "auxiliary_weight": 0.1}),
+    "schafkopf_linear": (ppo_schafkopf, {"network": "linear", "widths": (8,), "shaping": True}),
+    "schafkopf_lstm": (ppo_schafkopf, {"network": "lstm", "lstm_width": 8}),
+    "skyjo": (ppo_skyjo, {"widths": (8,)}),
+    "skyjo_tokens": (ppo_skyjo, {"network": "transformer", "width": 8, "action_mode": "macro"}),
+    "saboteur": (ppo_saboteur, {"width": 8}),
+    "saboteur_full": (ppo_saboteur, {"width": 8, "variant": "full", "num_players": 3, "reward": "team"}),
+    "saboteur_hybrid": (ppo_saboteur, {"network": "hybrid", "widths": (8,)}),
+    "magictrick": (ppo_magictrick, {"widths": (8,)}),
+}
+
+
+@pytest.fixture(params=PAGES)
+def page(request):
+    """(cfg, task, shapes of a training)."""
+    script, settings = PAGES[request.param]
+    cfg = script.Config(**TINY | settings)
+    task = script.make_task(cfg)
+    return cfg, task, jax.eval_shape(lambda: ppo.start(cfg, task, jax.random.key(0)))
+
+
+def test_every_update_is_exported_for_cpu_cuda_and_tpu(page):
+    cfg, task, training = page
+    exported = jax.export.export(jax.jit(lambda t: ppo.update(cfg, task, t)), platforms=("cpu", "cuda", "tpu"))
+    assert exported(training).platforms == ("cpu", "cuda", "tpu")
+
+
+def test_a_training_comes_back_from_its_checkpoint_as_it_was(page):
+    _, _, training = page
+    rng = np.random.default_rng(0)
+
+    def filled(leaf):
+        if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+            return jax.random.key(7)
+        return jnp.asarray(rng.integers(0, 2, leaf.shape).astype(leaf.dtype))
+
+    whole = jax.tree.map(filled, training)
+    back = checkpoints.unpack(checkpoints.pack(whole), training)
+    assert jax.tree.structure(back) == jax.tree.structure(whole)
+    for a, b in zip(jax.tree.leaves(checkpoints.pack(back)), jax.tree.leaves(checkpoints.pack(whole)), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_presets_are_those_of_the_rules_pages():
+    """SC-60 and the three versions of Magic Trick's document."""
+    linear, lstm = (ppo_schafkopf.PRESETS[name] for name in ("linear", "lstm"))
+    assert (linear.epochs, linear.gamma, linear.lam, linear.clip, linear.value_weight) == (16, 0.99, 1.0, 0.2, 0.5)
+    assert (linear.learning_rate, lstm.learning_rate) == (0.002, 1e-4)
+    assert linear.entropy_weight == linear.final_entropy_weight == 0.005
+    assert (linear.envs, lstm.envs, lstm.lstm_width) == (100_000, 50_000, 512)
+    versions = {name: (cfg.observation, cfg.reward) for name, cfg in ppo_magictrick.PRESETS.items()}
+    assert versions == {"v1": ("v1", "v1"), "v2": ("v2", "v2"), "v3": ("v3", "v2")}
+
+
+def test_shaping_is_for_training_alone():
+    """SC-57: the learner's mask is narrower, its agent's is not."""
+    task = ppo_schafkopf.make_task(ppo_schafkopf.Config(shaping=True))
+    assert task.model.shape is not None
+    assert ppo_schafkopf.make_task(ppo_schafkopf.Config()).model.shape is None
