@@ -244,8 +244,9 @@ def test_the_loss_is_that_of_a_plain_numpy_reference(kuhn):
 
 
 def test_what_an_update_reports_are_plain_statistics(kuhn):
-    played, found, own = kuhn.transitions, ppo.summarise(kuhn.batch), np.asarray(kuhn.batch.weight) > 0
-    target, value = np.asarray(kuhn.batch.target)[own], np.asarray(kuhn.batch.transition.decision.value)[own]
+    batch = kuhn.batch._replace(target=kuhn.batch.target + 3)  # a mean that is not zero
+    played, found, own = kuhn.transitions, ppo.summarise(batch), np.asarray(batch.weight) > 0
+    target, value = np.asarray(batch.target)[own], np.asarray(batch.transition.decision.value)[own]
     assert found["explained_variance"] == pytest.approx(1 - ((target - value) ** 2).mean() / target.var(), abs=1e-4)
     assert found["games"] == played.terminated.sum()
     assert found["own_decisions"] == pytest.approx(float(np.mean(played.is_own)), abs=1e-5)
@@ -706,6 +707,7 @@ def test_masked_actions_are_never_sampled_and_an_empty_row_stays_finite():
     drawn = jax.vmap(categorical(logits[0], mask[0]).sample)(jax.random.split(jax.random.key(0), 200))
     assert set(np.unique(drawn)) == {0, 2}
     assert categorical(logits[0], mask[0]).mode() == 2
+    assert categorical(logits[0], jnp.array([True, True, True])).mode() == 1
 
     def both(logits, mask):
         policy = categorical(logits, mask)
