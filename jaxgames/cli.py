@@ -83,6 +83,8 @@ def _add_flags(parser: argparse.ArgumentParser, command: str, game: str) -> None
     if command == "bench":
         parser.add_argument("--batch", type=int, default=4096, help="games at a time (default 4096)")
         parser.add_argument("--steps", type=int, default=256, help="steps of every game that are timed (default 256)")
+    if command in ("play", "simulate"):
+        parser.add_argument("--record", metavar="FILE", help="append the games to this file, gzipped if it ends in .gz")
     option = "an option of the rules page; repeatable"
     parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help=option)
     surface = None if command == "bench" else _surface(game)
@@ -91,10 +93,6 @@ def _add_flags(parser: argparse.ArgumentParser, command: str, game: str) -> None
         parser.set_defaults(run=getattr(surface, command))
         return
     parser.add_argument("--players", type=int, help="number of players")
-    if command in ("play", "simulate"):
-        parser.add_argument(
-            "--record", metavar="FILE", help="append every game to this file, gzipped if it ends in .gz"
-        )
     if command == "inspect":
         parser.add_argument("--observation", metavar="VERSION", help="which observation (default: that of the game)")
     parser.set_defaults(run={"play": play, "simulate": simulate, "inspect": inspect, "bench": bench}[command])
@@ -177,10 +175,8 @@ def _describe(game: "Game") -> dict[str, "Json"]:
 
 def _see(game: "Game", player: int, version: str) -> dict[str, "Json"]:
     """What a seat sees: the parts of the observation by name, in order."""
-    flat = game.observe(player, version)
-    parts = game.env.layout(version).items()
-    seen = {name: flat[part.slice].reshape(part.shape).tolist() for name, part in parts}
-    return {"observer": player, "version": version, "parts": seen}
+    parts = {name: part.tolist() for name, part in game.view(player, version).items()}
+    return {"observer": player, "version": version, "parts": parts}
 
 
 def bench(args: argparse.Namespace) -> None:

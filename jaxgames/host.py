@@ -44,6 +44,7 @@ class Compiled(Generic[StateT]):
         self._step = jax.jit(env.step)
         self._facts = jax.jit(lambda s: Facts(env.legal_action_mask(s), env.scores(s), env.winners(s)))
         self._observe = jax.jit(env.observe, static_argnums=2)
+        self._view = jax.jit(env.view, static_argnums=2)
         self._determinize = jax.jit(lambda seed, state, seat: env.determinize(jax.random.key(seed), state, seat))
 
     def __reduce__(self) -> tuple[object, tuple[Env[StateT]]]:
@@ -71,6 +72,11 @@ class Compiled(Generic[StateT]):
     def observe(self, state: StateT, player: int, version: str | None = None) -> np.ndarray:
         seat = np.int32(self.env._check_seat(player))  # a traced seat is not checked
         return jax.device_get(self._observe(state, seat, version))
+
+    def view(self, state: StateT, player: int, version: str | None = None) -> dict[str, np.ndarray]:
+        """The parts of the observation by name, in their order and natural shapes."""
+        seat = np.int32(self.env._check_seat(player))
+        return jax.device_get(self._view(state, seat, version))._asdict()
 
     def determinize(self, seed: int, state: StateT, player: int) -> StateT:
         seat = np.int32(self.env._check_seat(player))
@@ -219,6 +225,10 @@ class Game(Generic[StateT]):
     def observe(self, player: int, version: str | None = None) -> np.ndarray:
         """The flat observation of a seat."""
         return self._run.observe(self.state, player, version)
+
+    def view(self, player: int, version: str | None = None) -> dict[str, np.ndarray]:
+        """The same by name: its parts in their order and natural shapes."""
+        return self._run.view(self.state, player, version)
 
     # -- as data -------------------------------------------------------------------------------------------------
 

@@ -127,6 +127,15 @@ def test_simulated_games_are_the_same_always_and_can_be_checked(capsys, tmp_path
     assert "   0  seat 0 (random): " in capsys.readouterr().out
 
 
+def test_the_games_of_a_surface_are_saved_too(capsys, tmp_path):
+    path = tmp_path / "games.jsonl"
+    assert cli.main(["simulate", "skyjo", "--games", "1", "--option", "score_limit=1", "--record", str(path)]) == 0
+    (result,) = json.loads(capsys.readouterr().out)["games"]
+    (record,) = records.stream(path, check=True)
+    assert (list(record.scores), len(record.actions)) == (result["scores"], result["steps"])
+    assert record.options["score_limit"] == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "version", "parts"),
     [

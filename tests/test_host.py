@@ -63,10 +63,15 @@ def test_a_viewer_sees_what_its_seat_may():
     assert "king" not in game.picture(1)
     assert "king" in game._repr_svg_()
     assert game.observe(0)[:3].tolist() == [0, 0, 1]
+    parts = game.view(0, "cards")
+    assert list(parts) == ["card", "said"]
+    assert (parts["card"].tolist(), parts["said"].shape) == ([False, False, True], (3, 2))
     assert game.name(BET, viewer=1) == "bet"
     for bad in (2, -1, True, "0"):
         with pytest.raises(ValueError, match=r"kuhn: player must be an integer in 0..1"):
             game.observe(bad)
+        with pytest.raises(ValueError, match=r"kuhn: player must be an integer in 0..1"):
+            game.view(bad)
 
 
 def test_what_is_taken_back_was_never_played():

@@ -4,12 +4,12 @@ A host-side shell: every rule is that of the functional environment, `jaxgames.s
 """
 
 import collections
-import functools
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
 
+from jaxgames.host import Game
 from jaxgames.options import check_int
 from jaxgames.skyjo import env as functional
 from jaxgames.skyjo.cards import (
@@ -46,20 +46,23 @@ class SkyjoEnv:
         """A new game from `seed` (default: the last one given) or from an explicit `deal`; the first observation."""
         if seed is not None:
             self.seed = check_int("skyjo", "seed", seed, 0, 2**32 - 1)
-        first = self.env.init if deal is not None else _compiled(self.env).init
-        self.state = jax.device_get(first(jax.random.key(self.seed), deal))
+        self.game = Game(self.env, seed=self.seed, deal=deal)
         # Step and round of the records that the state keeps: tokens do not hold them.
         self._written: collections.deque[tuple[int, int]] = collections.deque(maxlen=self.env.history_window_k)
         self._written.extend((0, 1) for _ in range(int(self.state.history_size)))
-        self._facts = jax.device_get(_compiled(self.env).facts(self.state))
         return self.observe(self.current_player)
 
     macro_to_action = staticmethod(macro_to_action)
     action_to_macro = staticmethod(action_to_macro)
 
     @property
+    def state(self) -> State:
+        """The state of the functional environment, numpy."""
+        return self.game.state
+
+    @property
     def current_player(self) -> int:
-        return int(self.state.current_player)
+        return self.game.player
 
     @property
     def scores(self) -> list[int]:
@@ -67,19 +70,19 @@ class SkyjoEnv:
 
     def legal_actions(self) -> list[int]:
         """Sorted ids; [] when the game is finished."""
-        return [] if self.state.done else np.flatnonzero(self._facts.mask).tolist()
+        return self.game.legal
 
     def winners(self) -> list[int]:
         """Who won; [] before the end and after a cut."""
-        return np.flatnonzero(self._facts.winners).tolist()
+        return self.game.winners
 
     @property
     def phase(self) -> str:
-        return Phase(int(self._facts.phase)).name
+        return Phase(int(_phase(self.state))).name
 
     @property
     def decision_phase(self) -> str:
-        return DecisionPhase(int(self._facts.decision_phase)).name
+        return DecisionPhase(int(_decision_phase(self.state))).name
 
     def step(self, action_id: int) -> tuple[dict[str, Any], dict[str, float], bool, dict[str, Any]]:
         """(observation of the next player, rewards, terminated, info). A ValueError for an illegal action."""
@@ -90,8 +93,7 @@ class SkyjoEnv:
         is_int = isinstance(action_id, int | np.integer) and not isinstance(action_id, bool)
         if not is_int or action_id not in legal:
             raise ValueError(f"skyjo: action must be one of the legal ids {legal}, got {action_id!r}")
-        self.state = jax.device_get(_compiled(self.env).step(before, np.int32(action_id)))
-        self._facts = jax.device_get(_compiled(self.env).facts(self.state))
+        self.game.step(int(action_id))
         self._date_records(before)
         name, position = name_and_position(self.env, before, int(action_id))
         rewards = {f"player_{seat}": float(reward) for seat, reward in enumerate(self.state.rewards)}
@@ -117,12 +119,12 @@ class SkyjoEnv:
         length = self.env.history_window_k
         if history_k is not None:
             length = check_int("skyjo", "history_k", history_k, 0, self.env.history_window_k)
-        parts = jax.device_get(_compiled(self.env).tokens(self.state, np.int32(player)))
+        parts = self.game.view(player, "tokens")
         history, recent = (
             [row.tolist() for row in rows[len(rows) - length :] if row[0] != HISTORY_UNKNOWN]
-            for rows in (parts.action_tokens, parts.action_tokens_since_last_turn)
+            for rows in (parts["action_tokens"], parts["action_tokens_since_last_turn"])
         )
-        tokens = {name: part.tolist() for name, part in parts._asdict().items() if name != "decision_token"}
+        tokens = {name: part.tolist() for name, part in parts.items() if name != "decision_token"}
         tokens |= {"action_tokens": history, "action_tokens_since_last_turn": recent}
         observation = {
             "observer": player,
@@ -130,8 +132,8 @@ class SkyjoEnv:
             "current_player": self.current_player,
             "scores": self.state.scores.tolist(),
             "round_scores": self.state.round_scores.tolist(),
-            "deck_size": int(parts.global_token[0]),
-            "discard_top": int(parts.discard_token[0]),
+            "deck_size": int(parts["global_token"][0]),
+            "discard_top": int(parts["discard_token"][0]),
             "discard_pile": _discard_pile(self.state),
             "board_views": _board_views(self.state),
             "history": self._dated(history),
@@ -139,11 +141,11 @@ class SkyjoEnv:
             "tokens": tokens,
         }
         if self.env.action_mode == "decision":
-            tokens["decision_token"] = parts.decision_token.tolist()
+            tokens["decision_token"] = parts["decision_token"].tolist()
             observation |= {
                 "decision_phase": self.decision_phase,
-                "decision_phase_id": int(parts.decision_token[0]),
-                "current_drawn_value": int(parts.decision_token[1]),
+                "decision_phase_id": int(parts["decision_token"][0]),
+                "current_drawn_value": int(parts["decision_token"][1]),
             }
         return observation
 
@@ -183,7 +185,7 @@ def full_state(env: functional.SkyjoEnv, state: State) -> dict[str, Any]:
         "round_index": int(state.round_index),
         "global_step": int(state.step_count),
         "turns_in_round": int(state.turns_in_round),
-        "phase": Phase(int(phase(state))).name,
+        "phase": Phase(int(_phase(state))).name,
         "current_player": int(state.current_player),
         "scores": state.scores.tolist(),
         "round_scores": state.round_scores.tolist(),
@@ -210,7 +212,7 @@ def full_state(env: functional.SkyjoEnv, state: State) -> dict[str, Any]:
         keeps = {Hand.FROM_DISCARD: True, Hand.KEPT: True, Hand.THROWN: False}
         source = "discard" if use == Hand.FROM_DISCARD else "deck"
         full |= {
-            "decision_phase": DecisionPhase(int(decision_phase(state))).name,
+            "decision_phase": DecisionPhase(int(_decision_phase(state))).name,
             "pending_source": None if use == Hand.EMPTY else source,
             "pending_value": None if use == Hand.EMPTY else int(state.hand),
             "pending_keep": keeps.get(use),
@@ -237,26 +239,4 @@ def _board_views(state: State) -> dict[int, dict[str, list[int]]]:
     }
 
 
-class _Facts(NamedTuple):
-    """What every step is asked for."""
-
-    mask: Any
-    phase: Any
-    decision_phase: Any
-    winners: Any
-
-
-class _Compiled:
-    """The functions of an env, compiled once for all games with its options."""
-
-    def __init__(self, env: functional.SkyjoEnv):
-        self.init = jax.jit(env.init)
-        self.step = jax.jit(env.step)
-        self.tokens = jax.jit(functools.partial(env.view, version="tokens"))
-        self.facts = jax.jit(
-            lambda state: _Facts(env.legal_action_mask(state), phase(state), decision_phase(state), env.winners(state))
-        )
-
-
-_compiled = functools.lru_cache(maxsize=64)(_Compiled)
-_draw_order = jax.jit(draw_order)
+_draw_order, _phase, _decision_phase = jax.jit(draw_order), jax.jit(phase), jax.jit(decision_phase)

@@ -1,8 +1,8 @@
 """Skyjo's own command line (section 11 of the rules page).
 
 `jaxgames/cli.py` gives every game the commands play, simulate and inspect. A game package with a module `surface`
-answers them itself: `flags(parser, command)` adds what is not common to all games (--seed, --games, --steps and
---option are there already), and `play(args)`, `simulate(args)`, `inspect(args)` run the command.
+answers them itself: `flags(parser, command)` adds what is not common to all games (--seed, --games, --steps,
+--record and --option are there already), and `play(args)`, `simulate(args)`, `inspect(args)` run the command.
 """
 
 import argparse
@@ -33,20 +33,24 @@ def play(args: argparse.Namespace) -> None:
     """All seats by hand, until the game is over."""
     game = _game(args)
     print(f"Skyjo, {game.env.num_players} players, seed {args.seed}")
-    while legal := game.legal_actions():
-        player = game.current_player
-        seen = game.observe(player)
-        board = seen["board_views"][player]
-        print(f"\nRound {game.state.round_index} | Phase {seen['phase']} | Player {player}")
-        print(f"Scores: {seen['scores']}")
-        print(f"Discard top: {seen['discard_top']} | Draw pile: {seen['deck_size']} cards")
-        if "decision_phase" in seen:
-            print(f"Decision: {seen['decision_phase']} | Drawn card: {seen['current_drawn_value']}")
-        print(f"Your mask:   {board['visible_mask']}")
-        print(f"Your values: {board['values']}")
-        action = cli.ask({action: game.env.action_name(game.state, action, player) for action in legal})
-        info = game.step(action)[3]
-        print(f"Played {info['macro_action']}" + (f" at {info['position']}" if info["position"] >= 0 else ""))
+    try:
+        while legal := game.legal_actions():
+            player = game.current_player
+            seen = game.observe(player)
+            board = seen["board_views"][player]
+            print(f"\nRound {game.state.round_index} | Phase {seen['phase']} | Player {player}")
+            print(f"Scores: {seen['scores']}")
+            print(f"Discard top: {seen['discard_top']} | Draw pile: {seen['deck_size']} cards")
+            if "decision_phase" in seen:
+                print(f"Decision: {seen['decision_phase']} | Drawn card: {seen['current_drawn_value']}")
+            print(f"Your mask:   {board['visible_mask']}")
+            print(f"Your values: {board['values']}")
+            action = cli.ask({action: game.env.action_name(game.state, action, player) for action in legal})
+            info = game.step(action)[3]
+            print(f"Played {info['macro_action']}" + (f" at {info['position']}" if info["position"] >= 0 else ""))
+    finally:
+        if args.record and game.game.actions:
+            cli.save(args.record, game.game)
     print("\nGame over")
     print(f"Final scores: {game.scores}")
     winners = game.winners()
@@ -63,6 +67,9 @@ def simulate(args: argparse.Namespace) -> None:
         chooser, terminated = random.Random(seed), False
         while legal := game.legal_actions():
             terminated = game.step(chooser.choice(legal))[2]
+        if args.record:
+            game.game.players = ("random",) * game.env.num_players
+            cli.save(args.record, game.game)
         winner = next(iter(game.winners()), None)
         if winner is not None:
             wins[winner] += 1
