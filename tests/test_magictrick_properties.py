@@ -134,6 +134,16 @@ def test_mt_55_no_list_is_too_short(revealed, least, most):
     assert_draws_follow(worlds(jax.random.key(3), state), expected)
 
 
+@pytest.mark.parametrize(("short", "long"), [(0, 0), (-1, 0), (-1, -1)])
+def test_mt_55_a_list_that_is_just_long_enough_will_do(monkeypatch, short, long):
+    """MT-55: and one that is short by one boundary hands over to the next."""
+    state = start(multiples(37, 11))
+    needed = int(most_boundaries(state))
+    monkeypatch.setattr(beliefs, "SHORT", needed + short)
+    monkeypatch.setattr(beliefs, "LONG", needed + long)
+    np.testing.assert_allclose(jax.jit(lambda state: beliefs.belief(state))(state), reference_belief(state), atol=2e-6)
+
+
 def assert_draws_follow(drawn, expected):
     """Every value occurs in every slot as often as it should: within 5 standard errors, and 5 draws for rare ones."""
     counts = (np.asarray(drawn)[..., None] % 8 == np.arange(8)).sum(axis=0)

@@ -351,6 +351,16 @@ def test_mt_8_deals_differ_between_hands_games_and_keys():
     assert (np.diff(values, axis=-1) >= 0).all()
 
 
+@pytest.mark.parametrize("leader", range(4))
+def test_mt_11_the_option_names_the_first_leader(leader):
+    """MT-11: whatever the key; and it is drawn only if asked for."""
+    env = jaxgames.make("magictrick", first_leader=leader)
+    leaders = jax.vmap(lambda key: env.deal(key)["first_leader"])(jax.random.split(jax.random.key(0), 8))
+    assert (leaders == leader).all()
+    first = start(IN_ORDER, env=env, leader=(leader + 1) % 4)
+    assert int(first.first_leader) == int(first.current_player) == (leader + 1) % 4  # a deal is followed to the letter
+
+
 def test_every_rule_is_cited():
     cited = set().union(*(cited_rules(path) for path in (ROOT / "tests").glob("test_magictrick_*.py")))
     assert rule_numbers("magictrick") <= cited
