@@ -179,8 +179,9 @@ def jade_cards_drawn(
     supply = (outside[:, None] & (suit[:, None] == jnp.arange(5))).sum(0)
     possible = (in_discards >= 0) & (left >= 0).all(-1) & (in_hand <= fits_hand.sum())
     possible &= can_fill(left, places.takes, supply)
-    ways = choose_two(fits_hand.sum(), in_hand) * choose_two(in_jade.sum() - in_hand, in_discards)
-    ways *= choose_two(places.room[bendt], in_hand) * choose_two(places.room[discard_place], in_discards)
+    # Which cards, in order, and which places they take; the rest fills what is left in equally many ways.
+    ways = arrangements(fits_hand.sum(), in_hand) * arrangements(in_jade.sum() - in_hand, in_discards)
+    ways *= subsets(places.room[bendt], in_hand) * subsets(places.room[discard_place], in_discards)
     split = draw_weighted(jnp.where(possible, ways, 0), jax.random.bits(split_key, (), jnp.uint32))
 
     to_hand = random_subset(hand_key, fits_hand, jnp.minimum(split, missing))
@@ -188,10 +189,15 @@ def jade_cards_drawn(
     return jnp.where(to_hand, bendt, jnp.where(to_discards, discard_place, -1))
 
 
-def choose_two(n: chex.Array, k: chex.Array) -> chex.Array:
-    """n over k for k = 0, 1, 2; 0 for a negative k."""
+def arrangements(n: chex.Array, k: chex.Array) -> chex.Array:
+    """In how many ways k = 0, 1, 2 of n things can be laid in a row; 0 for a negative k."""
     n = jnp.maximum(n, 0)
-    return jnp.where(k == 0, 1, jnp.where(k == 1, n, jnp.where(k == 2, n * (n - 1) // 2, 0)))
+    return jnp.where(k == 0, 1, jnp.where(k == 1, n, jnp.where(k == 2, n * (n - 1), 0)))
+
+
+def subsets(n: chex.Array, k: chex.Array) -> chex.Array:
+    """n over k for k = 0, 1, 2; 0 for a negative k."""
+    return arrangements(n, k) // jnp.where(k == 2, 2, 1)
 
 
 def random_subset(key: chex.PRNGKey, members: chex.Array, size: chex.Array) -> chex.Array:

@@ -19,7 +19,6 @@ from jaxgames.skullking.cards import (
     BIDDING,
     CHANGE,
     DISCARD,
-    FREE,
     HARRY,
     LEAD,
     LOOTS,
@@ -135,11 +134,10 @@ def playable_cards(env: "SkullKingEnv", state: State, hand: chex.Array) -> chex.
     lead = lead_of(state)
     suit = suit_of(hand)
     follows = (suit == lead) & (suit > 0)
-    must_follow = follows.any() & (lead != FREE)
     allowed = follows | (suit == 0)
     if env.trump_anytime:
         allowed |= suit == ROGER
-    return (hand != NO_CARD) & (allowed | ~must_follow)
+    return (hand != NO_CARD) & (allowed | ~follows.any())
 
 
 def place_bid(state: State, bid: chex.Array, *, when: chex.Array) -> State:

@@ -43,7 +43,7 @@ def next_leader(cards: chex.Array, leader: chex.Array, tigress_is_pirate: chex.A
     has_number = number > 0
     has_king = (cards == SKULL_KING).any()
     led = suit_of(card_played_first(cards, order, has_number))
-    power = jnp.where(has_number, jnp.where(suit == led, 20 + number, 10), 0).astype(jnp.int16)
+    power = jnp.where(has_number & (suit == led), 20 + number, 0).astype(jnp.int16)
     power = jnp.where(suit == ROGER, 50 + number, power)
     power = jnp.where(is_mermaid(cards), jnp.where(has_king, 400, 100), power)
     power = jnp.where(is_pirate(cards, tigress_is_pirate), 200, power)

@@ -7,7 +7,7 @@ import jax
 
 import jaxgames
 from tests.support import checked_random_play
-from tests.test_skullking_properties import faults, is_sound, make_worlds, repeated_futures
+from tests.test_skullking_properties import faults, is_sound, make_worlds, repeated_deals
 
 SEATS = range(2, 7)
 
@@ -41,11 +41,11 @@ def skullking(steps: int = 1_000_000, worlds: int = 20_000):
             states, players, imagined = make_worlds(env, 1000 + made, chunk)
             for what, where in jax.device_get(faults(env, states, players, imagined)).items():
                 bad[what] = bad.get(what, 0) + int(where.sum())
-            repeated += int(repeated_futures(states, imagined).sum())
+            repeated += int(repeated_deals(states, imagined).sum())
             made += len(players)
         print(
             f"{num_players} seats: {made:,} worlds, {sum(bad.values())} faults of {', '.join(bad)}, "
-            f"{repeated} with a future deal as in truth ({time.time() - began:.0f} s)",
+            f"{repeated} with another round as in truth ({time.time() - began:.0f} s)",
             flush=True,
         )
         assert not any(bad.values())
