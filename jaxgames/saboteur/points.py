@@ -78,7 +78,7 @@ def _first_tool_choice(env: "SaboteurEnv") -> int:
     return 2 * MAX_HAND * num_points(env)
 
 
-def find_points(env: "SaboteurEnv", state: State, player: chex.Array) -> Points:
+def find_points(env: "SaboteurEnv", state: State, player: chex.Numeric) -> Points:
     """The points of a state, told from what `player` knows of the goals.
 
     Features: kind (3: frontier, goal, card), own card (6: open sides, joins its sides, joined to the start), then for
@@ -86,7 +86,7 @@ def find_points(env: "SaboteurEnv", state: State, player: chex.Array) -> Points:
     may be gold, is known gold, is known stone), x and y, and for each goal five numbers (dx, dy, distance, chance of
     gold, lies face down).
     """
-    grid = env.cells
+    grid, player = env.cells, jnp.asarray(player, jnp.int32)
     ground = survey(grid, state)
     blocks = [_listed(grid, ground.frontier, MAX_FRONTIER)]
     face_down = goals_in(grid, ground.face_down)
@@ -134,10 +134,10 @@ def _lies_in(planes: chex.Array, column: chex.Array, row: chex.Array) -> chex.Ar
     return (words >> (row % WORD).astype(jnp.uint32)[:, None]) & 1 == 1
 
 
-def hand_cards(env: "SaboteurEnv", state: State, player: chex.Array) -> chex.Array:
+def hand_cards(env: "SaboteurEnv", state: State, player: chex.Numeric) -> chex.Array:
     """float32[slot, orientation, 17], what each card would bring: open sides as it would lie, joins its sides, is a
     path card, and the kind of an action card one-hot (upright alone)."""
-    kinds = held(state, player)[:, None]
+    kinds = held(state, jnp.asarray(player, jnp.int32))[:, None]
     is_turned = jnp.array([False, True])
     is_path = jnp.broadcast_to((kinds >= 0) & (kinds < NUM_PATHS), (MAX_HAND, 2))
     sides = open_sides(kinds, is_turned)
@@ -168,7 +168,7 @@ def legal_choices(env: "SaboteurEnv", state: State, points: Points) -> chex.Arra
     return jnp.concatenate([on_board.ravel(), *rest]) | state.done
 
 
-def action_of(env: "SaboteurEnv", points: Points, choice: chex.Array) -> chex.Array:
+def action_of(env: "SaboteurEnv", points: Points, choice: chex.Numeric) -> chex.Array:
     """int32[], the action that a choice stands for; always in range."""
     choice = jnp.asarray(choice, jnp.int32)
     on_board = choice < _first_tool_choice(env)
@@ -178,7 +178,7 @@ def action_of(env: "SaboteurEnv", points: Points, choice: chex.Array) -> chex.Ar
     return jnp.where(on_board, board, choice - _first_tool_choice(env) + env.first_tool_action)
 
 
-def choice_of(env: "SaboteurEnv", points: Points, action: chex.Array) -> chex.Array:
+def choice_of(env: "SaboteurEnv", points: Points, action: chex.Numeric) -> chex.Array:
     """int32[], the choice that stands for a legal action; for others some choice in range."""
     action = jnp.asarray(action, jnp.int32)
     move = decode(env, action)
