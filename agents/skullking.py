@@ -1,6 +1,6 @@
 """Rule-based Skull King (SK-70 .. SK-73): a table for the bid, strengths for the play, habits for abilities."""
 
-from typing import Any
+from collections.abc import Callable
 
 import chex
 import jax
@@ -42,6 +42,7 @@ from jaxgames.skullking.cards import (
     number_of,
 )
 from jaxgames.skullking.rules import cards_dealt, playable_cards
+from jaxgames.skullking.state import State
 
 LEVELS = {"easy": 1.0, "medium": 0.5, "hard": 0.2, "exact": 0.0}  # noise in the bid, in tricks
 ABILITY_POLICIES = ("random", "seed", "strength")
@@ -63,14 +64,14 @@ STRENGTH = _strengths()
 LOSE, MEDIUM, WIN = range(3)
 
 
-def rule_based(env: SkullKingEnv, level: str = "hard", abilities: str = "seed"):
+def rule_based(env: SkullKingEnv, level: str = "hard", abilities: str = "seed") -> Callable[..., chex.Array]:
     """Bids its table, then plays strong cards while tricks are needed and weak ones when not."""
     if level not in LEVELS:
         raise UserError(f"agents: level must be one of {', '.join(LEVELS)}, got {level!r}")
     if abilities not in ABILITY_POLICIES:
         raise UserError(f"agents: abilities must be one of {', '.join(ABILITY_POLICIES)}, got {abilities!r}")
 
-    def act(key: chex.PRNGKey, state: Any, player: chex.Array) -> chex.Array:
+    def act(key: chex.PRNGKey, state: State, player: chex.Array) -> chex.Array:
         bid_key, play_key, ability_key = jax.random.split(key, 3)
         decision = bid(env, bid_key, state, player, LEVELS[level])
         decision = jnp.where(state.phase == PLAYING, card(env, play_key, state, player, level), decision)
@@ -80,7 +81,7 @@ def rule_based(env: SkullKingEnv, level: str = "hard", abilities: str = "seed"):
     return act
 
 
-def bid(env: SkullKingEnv, key: chex.PRNGKey, state: Any, player: chex.Array, noise: float) -> chex.Array:
+def bid(env: SkullKingEnv, key: chex.PRNGKey, state: State, player: chex.Array, noise: float) -> chex.Array:
     """SK-70: the tricks the hand is worth, give or take some noise."""
     worth = jnp.asarray(BID_TABLE)[state.hand[player]].sum()
     if noise == 0:
@@ -91,7 +92,7 @@ def bid(env: SkullKingEnv, key: chex.PRNGKey, state: Any, player: chex.Array, no
     return BID + jnp.clip(tricks, 0, cards_dealt(env, state))
 
 
-def card(env: SkullKingEnv, key: chex.PRNGKey, state: Any, player: chex.Array, level: str) -> chex.Array:
+def card(env: SkullKingEnv, key: chex.PRNGKey, state: State, player: chex.Array, level: str) -> chex.Array:
     """SK-72: the strongest card to win, the weakest to lose, the middle one when there is time."""
     hand = state.hand[player]
     legal = playable_cards(env, state, hand)
@@ -110,7 +111,7 @@ def card(env: SkullKingEnv, key: chex.PRNGKey, state: Any, player: chex.Array, l
     return jnp.where(hand[slot] == TIGRESS, tigress, PLAY + slot)
 
 
-def use_ability(env: SkullKingEnv, key: chex.PRNGKey, state: Any, player: chex.Array, policy: str) -> chex.Array:
+def use_ability(env: SkullKingEnv, key: chex.PRNGKey, state: State, player: chex.Array, policy: str) -> chex.Array:
     """SK-73: what to do with a pirate's ability."""
     words = jax.random.bits(key, (2,), jnp.uint32)
     legal = env.legal_action_mask(state)
@@ -134,7 +135,7 @@ def use_ability(env: SkullKingEnv, key: chex.PRNGKey, state: Any, player: chex.A
     return jnp.where(phase == ABILITY_JADE, ACKNOWLEDGE, use)
 
 
-def tricks_needed(state: Any, player: chex.Array) -> chex.Array:
+def tricks_needed(state: State, player: chex.Array) -> chex.Array:
     """int32[]: bid minus tricks won."""
     return state.bids[player].astype(jnp.int32) - state.won[player]
 

@@ -196,6 +196,17 @@ def test_sk_42_hidden_hands_really_change():
     assert ((np.asarray(made.hand) != np.asarray(again.hand)).any((1, 2)) | ~held).all()
 
 
+def test_sk_41_text_tells_no_secrets():
+    """SK-40, SK-41: a position reads the same to a player in all of its worlds, in every phase."""
+    env, states, players, made = jax.device_get(worlds(5))
+    late = [np.flatnonzero((states.phase == phase) & ~states.terminated)[-5:] for phase in range(NUM_PHASES)]
+    for i in np.concatenate(late):  # each phase, each seat
+        state, world = (jax.tree.map(lambda leaf, i=i: leaf[i], each) for each in (states, made))
+        text = env.render(state, int(players[i]))
+        assert env.render(world, int(players[i])) == text
+        assert env.render(state) != text
+
+
 @pytest.mark.parametrize("spec", ["rule", "rule:easy,random", "rule:hard,strength"])
 def test_agents_do_not_peek(spec):
     """An agent acts the same in a world that its player cannot tell from the true one."""

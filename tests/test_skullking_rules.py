@@ -584,6 +584,23 @@ def test_sk_34_totals_and_next_round():
     assert placement(jnp.asarray([5, 9, 5, 1])).tolist() == pytest.approx([0, 1, 0, -1])
 
 
+def test_sk_34_the_next_round_forgets_the_last():
+    """SK-34: whatever happened, a round begins as the first did, but for totals, the round and who leads."""
+    env = jaxgames.make("skullking", num_players=2, hand_sizes=(1, 1))
+    decks = [[26, 28, *[i for i in range(74) if i not in (26, 28)]]] * 2
+    first = env.init(jax.random.key(0), deal={"starter": 0, "decks": decks})
+    last_card = play(env, first, [1, 0, 11])[-1]
+    happened = {
+        "bonus": [30, 20], "bets": [10, 20], "loot_player": [0, 1], "loot_winner": [1, 0], "rosie_user": 1, "bendt": 1,
+        "discards": [3, 4], "jade": 0, "tigress_is_pirate": True, "voids": [[True] * 4] * 2,
+    }  # fmt: skip
+    after = functions(env)[0](
+        last_card.replace(**{name: jnp.asarray(value, last_card[name].dtype) for name, value in happened.items()}), 11
+    )
+    goes_on = {"total", "round", "leader", "current_player", "step_count", "rewards"}
+    assert {name for name in after if (np.asarray(after[name]) != np.asarray(first[name])).any()} == goes_on
+
+
 @pytest.mark.parametrize(
     ("totals", "fields", "winners"),
     [

@@ -1,6 +1,6 @@
 """Auxiliary heads of Skull King (SK-62): which pirates will win, how the bid will end, where the cards are."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import chex
 import jax
@@ -9,6 +9,8 @@ import optax
 
 from jaxgames.skullking import SkullKingEnv, labels
 from jaxgames.skullking.cards import NUM_CARDS
+from jaxgames.skullking.rules import Events
+from jaxgames.skullking.state import State
 
 NUM_BITS, NUM_CLASSES = 10, 5
 
@@ -31,12 +33,12 @@ class Auxiliary(NamedTuple):
     def heads(self) -> tuple[tuple[str, int], ...]:
         return ("abilities", NUM_BITS), ("bid", NUM_CLASSES), ("cards", NUM_CARDS * self.env.num_players)
 
-    def note(self, state: Any, action: chex.Array) -> Any:
+    def note(self, state: State, action: chex.Array) -> tuple[Events, chex.Array]:
         """Taken down before each step, from what the table knows."""
         _, events = self.env.step_with_events(state, action)
         return events, labels.card_locations(self.env, state, state.current_player)
 
-    def labels(self, notes: Any, seat: chex.Array) -> Labels:
+    def labels(self, notes: tuple[Events, chex.Array], seat: chex.Array) -> Labels:
         """Labels of a rollout, [step, env, ...], by looking back over it."""
         events, cards = notes
         seen = jax.vmap(lambda one: labels.hindsight(one, self.env.num_players), 1, 1)(events)

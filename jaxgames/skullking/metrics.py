@@ -1,6 +1,7 @@
 """How well abilities are used (section 13), counted along a game."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 import chex
 import jax.numpy as jnp
@@ -73,7 +74,7 @@ def update(env: "SkullKingEnv", counts: Counts, before: State, action: chex.Arra
     return Counts(*[total + more for total, more in zip(counts, new, strict=True)])
 
 
-def watch(env: "SkullKingEnv") -> tuple[Counts, Any]:
+def watch(env: "SkullKingEnv") -> tuple[Counts, Callable[[Counts, State, chex.Array, State], Counts]]:
     """(start, update) as `train.matches.play` takes it."""
     return start(env), lambda counts, before, action, after: update(env, counts, before, action)
 
@@ -89,12 +90,12 @@ RATIOS = {
 }
 
 
-def rates(counts: Any) -> dict[str, float]:
+def rates(counts: Counts) -> dict[str, float]:
     """The metrics of section 13 over all games and seats in `counts`; nan where nothing was counted."""
     return {name: rate for name, (rate, _) in rates_with_errors(counts).items()}
 
 
-def rates_with_errors(counts: Any) -> dict[str, tuple[float, float]]:
+def rates_with_errors(counts: Counts) -> dict[str, tuple[float, float]]:
     """Each metric with its standard error over the first axis of the counts (independent games or deals)."""
     result = {}
     for name, (part, whole, unit) in RATIOS.items():
@@ -110,7 +111,7 @@ def rates_with_errors(counts: Any) -> dict[str, tuple[float, float]]:
     return result
 
 
-def by_game(count: Any) -> np.ndarray:
+def by_game(count: chex.Array) -> np.ndarray:
     """float64[game]: a count summed over everything but its first axis."""
     values = np.asarray(count, np.float64)
     return values.reshape(len(values), -1).sum(-1)

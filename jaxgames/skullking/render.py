@@ -21,7 +21,7 @@ from jaxgames.skullking.cards import (
     TIGRESS,
     card_name,
 )
-from jaxgames.skullking.observe import has_discarded, known_cards
+from jaxgames.skullking.observe import known_cards
 
 if TYPE_CHECKING:
     from jaxgames.skullking.env import SkullKingEnv
@@ -67,8 +67,9 @@ def render(env: "SkullKingEnv", state: "State", player: int | None = None) -> st
 def secrets(env: "SkullKingEnv", state: "State", player: int | None) -> list[str]:
     """What only Bendt's and Jade's users know."""
     lines = []
-    if bool(has_discarded(state)) and player in (None, int(state.bendt)):
-        lines.append("  discarded with Bendt: " + " ".join(card_name(int(card)) for card in state.discards))
+    thrown = [card_name(int(card)) for card in state.discards if card != NO_CARD]
+    if thrown and player in (None, int(state.bendt)):
+        lines.append("  discarded with Bendt: " + " ".join(thrown))
     if state.jade >= 0 and player in (None, int(state.jade)):
         seen = np.flatnonzero(np.asarray(known_cards(env, state, int(state.jade)).jade))
         lines.append("  Jade saw in the stock: " + " ".join(card_name(int(card)) for card in seen))
