@@ -491,6 +491,8 @@ def test_a_full_board_has_44_rows():
         ((6, 3.3, -2.0, 1), 24840),
         ((0, float("nan"), 0.0, 0), 1934),
         ((-3, 99.0, 0.0, 0), 2114),  # no such slot: the first one; beyond +-10 is clipped
+        ((0, 0.008, 0.0, 0), 2114),  # 64 x is rounded, not cut off: nearest to (1,0)
+        ((0, 0.5 / 64, 0.0, 0), 1934),  # a half goes to the even number, here 0: the four cells tie
         ((7, 0.0, 0.0, 0), 1934),  # only 6 is the skip
         ((5, 10.0, 0.0, 2), 22815),  # any orientation but 0 is 1
     ],
