@@ -8,6 +8,7 @@ import threading
 
 import chex
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -54,6 +55,22 @@ def test_a_game_tells_where_it_stands():
     assert [int(state.step_count) for state in game.states] == [0, 1, 2, 3]
     assert game.actions == [PASS, BET, BET]
     assert isinstance(game.state.deck, np.ndarray)
+
+
+class PaysAlways(KuhnEnv):
+    """Every step pays seat 0 a chip and costs seat 1 half of one."""
+
+    def step(self, state, action):
+        return super().step(state, action).replace(rewards=jnp.array([1.0, -0.5], jnp.float32))
+
+
+def test_returns_are_all_that_was_paid():
+    game = Game(PaysAlways(), deal=DEAL)
+    for action in (PASS, BET, PASS):
+        game.step(action)
+    assert game.returns == [3.0, -1.5]
+    game.undo()
+    assert game.returns == [2.0, -1.0]
 
 
 def test_a_viewer_sees_what_its_seat_may():
