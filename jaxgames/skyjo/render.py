@@ -35,6 +35,19 @@ COMPLETED = {
     Hand.KEPT: Macro.DRAW_DECK_KEEP_AND_REPLACE,
     Hand.THROWN: Macro.DRAW_DECK_DISCARD_AND_FLIP,
 }
+ACTION_WORDS = {
+    "SETUP_FLIP": "turn up slot {slot}",
+    "TAKE_DISCARD_AND_REPLACE": "take the {top}, put it on slot {slot}",
+    "DRAW_DECK_KEEP_AND_REPLACE": "draw a card, put it on slot {slot}",
+    "DRAW_DECK_DISCARD_AND_FLIP": "draw a card, discard it, turn up slot {slot}",
+    "CHOOSE_SOURCE_DECK": "draw a card",
+    "CHOOSE_SOURCE_DISCARD": "take the {top}",
+    "KEEP_DRAWN": "keep the card",
+    "DISCARD_DRAWN": "discard the card",
+}
+# In decision mode the card is already in hand, or on the pile.
+LAST_STEPS = dict.fromkeys(("TAKE_DISCARD_AND_REPLACE", "DRAW_DECK_KEEP_AND_REPLACE"), "put it on slot {slot}")
+LAST_STEPS |= dict.fromkeys(("DRAW_DECK_DISCARD_AND_FLIP", "SETUP_FLIP"), "turn up slot {slot}")
 HAND_WORDS = {
     Hand.FROM_DISCARD: "taken from the discard pile, to be placed",
     Hand.FROM_DECK: "drawn, to be kept or discarded",
@@ -68,9 +81,11 @@ def render(env: "SkyjoEnv", state: "State", player: int | None = None) -> str:
 
 
 def action_name(env: "SkyjoEnv", state: "State", action: int, viewer: int | None = None) -> str:
-    """A legal action in words: SETUP_FLIP 3. Everybody sees what is done, if not with which card."""
+    """A legal action in words. Everybody sees what is done and what lies on the discard pile, not what is drawn."""
     name, position = name_and_position(env, state, action)
-    return name if position < 0 else f"{name} {position}"
+    is_last_step = env.action_mode == "decision" and name in Macro.__members__
+    words = LAST_STEPS[name] if is_last_step else ACTION_WORDS[name]
+    return words.format(top=int(discard_top(state)), slot=position)
 
 
 def name_and_position(env: "SkyjoEnv", state: "State", action: int) -> tuple[str, int]:
