@@ -179,13 +179,17 @@ def _read_reveals(env: "SkyjoEnv", reveals: Any) -> Any:
         return reveals
     for i, pairs in enumerate(reveals):
         given = _as_array(pairs)
-        is_good = given is not None and given.shape == (env.num_players, 2)
-        if not is_good or not ((given >= 0) & (given < NUM_SLOTS)).all() or (given[:, 0] == given[:, 1]).any():
+        if given is None or given.shape != (env.num_players, 2) or not _are_different_slots(given):
             raise ValueError(
                 f"{env.id}: deal reveals[{i}] must hold two different slots in 0..{NUM_SLOTS - 1} for each of "
                 f"{env.num_players} players, got {pairs!r}"
             )
     return np.asarray(reveals, np.int8)
+
+
+def _are_different_slots(pairs: np.ndarray) -> bool:
+    """Of pairs [seat, 2]."""
+    return bool(((pairs >= 0) & (pairs < NUM_SLOTS)).all() and (pairs[:, 0] != pairs[:, 1]).all())
 
 
 def _length(env: "SkyjoEnv", name: str, values: Any) -> int:
