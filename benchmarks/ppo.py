@@ -13,7 +13,6 @@ import json
 import os
 import pathlib
 import platform
-import sys
 import time
 
 import jax
@@ -78,7 +77,7 @@ def parse_arguments() -> argparse.Namespace:
 def bound(cfg: Config, task: ppo.Task, params):
     """The network's passes of one update and nothing else; the result depends on all of them."""
     (size,) = task.model.view_shapes().shape
-    apply = task.model.network.apply
+    apply = task.model.read
 
     def forward(total, _):
         # The observation depends on what came before, so that no pass can be moved out of the loop.
@@ -106,4 +105,4 @@ def timed(function, *args):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

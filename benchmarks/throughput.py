@@ -88,7 +88,7 @@ def measure(env, batch: int, version: str | None, seconds: float) -> dict:
     key = jax.random.key(1)
     for _ in range(-(-min(env.max_steps, 512) // length)):
         states, key, _ = jax.block_until_ready(run(states, key))
-    times = []
+    times: list[float] = []
     while sum(times) < seconds or len(times) < 3:
         begin = time.perf_counter()
         states, key, _ = jax.block_until_ready(run(states, key))

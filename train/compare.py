@@ -98,11 +98,16 @@ def table(groups: dict[str, list[pathlib.Path]]) -> str:
     return markdown(f"run, against `{rival}`", lines) if lines else "No run has ended yet."
 
 
+def _read(cell: str) -> tuple[float, float]:
+    mean, error = cell.split(" ± ")
+    return float(mean), float(error)
+
+
 def first_line(report: pathlib.Path) -> tuple[str, Figures]:
     """The first rival in an evaluation.md, and the figures against it."""
     head, _, first, *_ = (line.strip("| ").split(" | ") for line in report.read_text().splitlines())
     unknown = (np.nan, np.nan)
-    pairs = (unknown if text == "-" else tuple(map(float, text.split(" ± "))) for text in first[1:])
+    pairs = [unknown if text == "-" else _read(text) for text in first[1:]]
     return first[0], dict(zip(head[1:], pairs, strict=True))
 
 

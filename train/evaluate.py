@@ -25,6 +25,7 @@ import jaxgames
 from agents.skullking import use_ability
 from jaxgames import Env
 from jaxgames.options import UserError, read_option
+from jaxgames.skullking import SkullKingEnv
 from jaxgames.skullking.cards import BIDDING, PLAYING
 from train.matches import Played, mean_and_error, play, play_batch
 from train.protocols import Figures, Protocol, protocol_of
@@ -77,7 +78,7 @@ def evaluate(cfg: Evaluation) -> str:
     one = agents.make(cfg.agent, env)
     lines = {rival: versus(env, one, agents.make(rival, env), cfg.seed, cfg.deals) for rival in cfg.against}
     text = table(f"one `{cfg.agent}` against", lines)
-    if cfg.ability_baselines and env.id == "skullking":
+    if cfg.ability_baselines and isinstance(env, SkullKingEnv):
         rival = agents.make(cfg.against[0], env)
         swapped = {
             policy: versus(env, with_abilities(env, one, policy), rival, cfg.seed, cfg.deals)
@@ -123,7 +124,7 @@ def make_match(
     return match
 
 
-def with_abilities(env: Env, agent: agents.Agent, policy: str) -> agents.Agent:
+def with_abilities(env: SkullKingEnv, agent: agents.Agent, policy: str) -> agents.Agent:
     """The agent with its ability decisions made by another policy (SK-73), or by itself (`learned`)."""
     if policy == "learned":
         return agent

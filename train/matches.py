@@ -21,8 +21,8 @@ class Played(NamedTuple):
     """Finished games: [deal, rotation, ...]."""
 
     states: Any  # the last state of each game
-    returns: np.ndarray  # float32[deal, rotation, seat], the sum of all rewards
-    lineup: np.ndarray  # int[rotation, seat], which agent sat where
+    returns: chex.Array  # float32[deal, rotation, seat], the sum of all rewards
+    lineup: chex.Array  # int[rotation, seat], which agent sat where
     log: Any  # what `watch` collected: [deal, rotation, ...]
 
 

@@ -80,9 +80,9 @@ def check(mixture: Mixture, env: Env) -> None:
 def in_stages(early: Mixture, late: Mixture, early_updates: int) -> Mixture:
     """One mixture for some updates, another from then on."""
     kinds = tuple(dict.fromkeys(early.kinds + late.kinds))
-    by_kind = [dict(zip(mixture.kinds, mixture.shares, strict=True)) for mixture in (late, early)]
-    shares = [tuple(each.get(kind, 0.0) for kind in kinds) for each in by_kind]
-    return Mixture(kinds, *shares, early_updates)
+    last, first = (dict(zip(mixture.kinds, mixture.shares, strict=True)) for mixture in (late, early))
+    shares, early_shares = (tuple(each.get(kind, 0.0) for kind in kinds) for each in (last, first))
+    return Mixture(kinds, shares, early_shares, early_updates)
 
 
 class Lineup(NamedTuple):

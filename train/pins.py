@@ -49,8 +49,13 @@ def check(pins: Pins) -> None:
 def networks_of(specs: Iterable[str], env: Env) -> list[str]:
     """The networks that these agents load."""
     found: list[str] = []
+
+    def note(network: str) -> str:
+        found.append(network)
+        return network
+
     for spec in specs:
-        agents.with_networks(spec, env, lambda network: found.append(network) or network)
+        agents.with_networks(spec, env, note)
     return found
 
 

@@ -11,7 +11,7 @@ divided by `unit`, which is about that deviation.
 
 import dataclasses
 import sys
-from typing import Literal
+from typing import Any, Literal
 
 import jaxgames
 from agents import networks
@@ -44,7 +44,7 @@ class Config(RunConfig):
 
 
 # SC-60. A game has about 43 decisions: an update of 100,000 games is 4.4 million of them, a batch 0.55 million.
-PUBLISHED = {
+PUBLISHED: dict[str, Any] = {
     "epochs": 16,
     "steps": 44,
     "gamma": 0.99,

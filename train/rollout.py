@@ -117,6 +117,6 @@ def values_to_move(task: "Task", params: Any, states: Any) -> chex.Array:
     """float32[env]: what the seats to move expect."""
 
     def of_one(state):
-        return task.model.network.apply(params, task.model.look(state, state.current_player)).value
+        return task.model.read(params, task.model.look(state, state.current_player)).value
 
     return jax.vmap(of_one)(states)

@@ -81,7 +81,7 @@ def main(
     if presets and arguments and arguments[0] in presets:
         default = presets[arguments.pop(0)]
     try:
-        cfg = tyro.cli(config, args=arguments, default=default, description=description)
+        cfg: RunConfig = tyro.cli(config, args=arguments, default=default, description=description)  # type: ignore
         return drive(resumed_config(cfg) if cfg.resume else cfg, make_task)
     except UserError as error:
         print(error, file=sys.stderr)
@@ -196,8 +196,8 @@ def restored_or_new(job: Job) -> Training:
     if job.packed is not None:
         like = jax.eval_shape(start, jax.random.key(0))
         return jax.jit(lambda packed: checkpoints.unpack(packed, like), out_shardings=place)(job.packed)
-    start = jax.jit(start, out_shardings=place)
-    each = [start(jax.random.key(run.cfg.seed)) for run in job.runs]
+    begin = jax.jit(start, out_shardings=place)
+    each = [begin(jax.random.key(run.cfg.seed)) for run in job.runs]
     if job.start is not None:
         given = jax.device_put((job.start, opponents.first_selves(job.start, cfg.past_selves)), place.learner)
         each = [one._replace(learner=one.learner._replace(params=given[0], past=given[1])) for one in each]
@@ -327,7 +327,7 @@ def find_trouble(rows: list[dict[str, float]]) -> str:
 
 def flatten(found: Figures) -> dict[str, float]:
     """Figures as columns; what was seen too rarely is left out."""
-    columns = {}
+    columns: dict[str, float] = {}
     for name, (mean, error) in found.items():
         columns |= {name: mean, f"{name}_error": error}
     return {name: value for name, value in columns.items() if math.isfinite(value)}

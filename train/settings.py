@@ -188,7 +188,7 @@ def resumed_config(cfg: RunConfig) -> RunConfig:
     known = {field.name for field in dataclasses.fields(cfg)}
     if not isinstance(stored, dict) or set(stored) - known:
         raise UserError(f"{refused}: it has other settings")
-    settings = {name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()}
+    settings: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in stored.items()}
     try:
         return type(cfg)(**settings, **here)
     except UserError as error:

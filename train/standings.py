@@ -220,7 +220,7 @@ def heat_map(standing: Standing) -> bytes:
     image = axes.imshow(standing.mean, cmap="RdYlGn", vmin=middle - reach, vmax=middle + reach)
     for (one, rest), mean in np.ndenumerate(standing.mean):
         if not math.isnan(mean):
-            text = cell(standing.headline, mean, standing.error[one, rest]).replace(" ± ", "\n± ")
+            text = cell(standing.headline, float(mean), float(standing.error[one, rest])).replace(" ± ", "\n± ")
             is_dark = abs(mean - middle) > 0.7 * reach
             axes.text(rest, one, text, ha="center", va="center", fontsize=8, color="white" if is_dark else "black")
     axes.set_xticks(range(num), standing.agents, rotation=30, ha="right", rotation_mode="anchor")

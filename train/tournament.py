@@ -120,8 +120,8 @@ def hold(cfg: Tournament) -> int:
                 create(folder, cfg, held)
             results = play_missing(cfg, env, protocol, players, folder, console)
             standing = standings.make(cfg, env, protocol, results)
-            for stem in filter(None, (folder / "table", out)):
-                standings.write(standing, pathlib.Path(stem))
+            for stem in (folder / "table", *([pathlib.Path(out)] if out else [])):
+                standings.write(standing, stem)
         except KeyboardInterrupt:
             console.print(f"Stopped; what was played is kept. Continue with --resume {folder}")
             return asked.exit_code
@@ -227,7 +227,7 @@ def read_settings(cfg: Tournament, folder: pathlib.Path) -> tuple[Tournament, pi
     path = folder / "tournament.json"
     try:
         stored = json.loads(path.read_text())
-        settings = {k: tuple(v) if isinstance(v, list) else v for k, v in stored["settings"].items()}
+        settings: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in stored["settings"].items()}
         held = {name: pins.Pin(**each) for name, each in stored["networks"].items()}
         return Tournament(**settings, resume=cfg.resume, out=cfg.out), held
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

@@ -2,7 +2,7 @@
 
 import functools
 import threading
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -90,7 +90,7 @@ def _worlds(env: Env):
     return jax.jit(draw)
 
 
-def _sampled(env: Env, seed: int, state: State, seat: int) -> State:
+def _sampled(env: Env, seed: int, state: State, seat: int) -> Any:
     return jax.device_get(_worlds(env)(jax.random.key(seed), state, jnp.int32(seat)))
 
 

@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse
-from starlette.routing import Route, WebSocketRoute
+from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
@@ -62,7 +62,8 @@ class OnlyFromHere:
 
 def make_app(hosts: frozenset[str]) -> Starlette:
     """The application for the host names (with ports) under which it may be asked."""
-    hall, visitors = Hall(), set()
+    hall = Hall()
+    visitors: set[WebSocket] = set()
 
     async def file(request: Request) -> FileResponse:
         name = FILES[request.url.path]  # only these: no path from a request reaches the file system
@@ -83,7 +84,7 @@ def make_app(hosts: frozenset[str]) -> Starlette:
         finally:
             visitors.discard(websocket)
 
-    routes = [Route(path, file) for path in FILES]
+    routes: list[BaseRoute] = [Route(path, file) for path in FILES]
     routes += [Route("/games.json", games), WebSocketRoute("/socket", socket)]
     app = Starlette(routes=routes, middleware=[Middleware(OnlyFromHere, hosts=hosts)])
     app.state.hall = hall

@@ -16,6 +16,7 @@ from agents.networks.pointer import Kept
 from agents.networks.policies import Gaussian, Joint, categorical
 from jaxgames import Env
 from jaxgames.options import UserError
+from jaxgames.saboteur import SaboteurEnv
 from jaxgames.saboteur.cards import MAX_HAND
 from jaxgames.saboteur.rules import held
 
@@ -59,6 +60,8 @@ class Hybrid(nn.Module):
 
 class HybridModel(Model):
     """A choice is (card, point, orientation); the rollout keeps the state."""
+
+    env: SaboteurEnv
 
     def legal(self, state: Any) -> chex.Array:
         """bool[7]: slots with a card, and the skip (always, or only when stuck: then the wish is granted otherwise)."""

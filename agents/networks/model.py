@@ -82,6 +82,10 @@ class Model:
         """(view, legal) of a stored decision."""
         return kept.view, unpack(kept.mask, self.env.num_actions)
 
+    def read(self, params: Any, view: Any) -> Output:
+        """What the network says about a view."""
+        return self.network.apply(params, view)  # type: ignore[return-value]
+
     def init(self, key: chex.PRNGKey) -> Any:
         """Parameters that have learned nothing."""
         return self.network.init(key, jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), self.view_shapes()))
@@ -119,7 +123,7 @@ def reconsider(model: Model, params: Any, kept: Any) -> tuple[Policy, Output]:
 
 def judge(model: Model, params: Any, view: Any, legal: Any) -> tuple[Policy, Output]:
     """What a network says about a view."""
-    out = model.network.apply(params, view)
+    out = model.read(params, view)
     return model.policy(out.heads, legal), out
 
 

@@ -14,7 +14,7 @@ from agents.networks.model import Labels, Model, Output, hidden_layer
 from agents.networks.policies import Categorical, categorical
 from jaxgames import Env
 from jaxgames.options import UserError
-from jaxgames.saboteur import observe, points
+from jaxgames.saboteur import SaboteurEnv, observe, points
 from jaxgames.saboteur.cards import COPIES, NUM_TOOLS
 from jaxgames.saboteur.rules import held
 
@@ -91,6 +91,8 @@ class Pointer(nn.Module):
 class PointerModel(Model):
     """A choice is an action with the number of a point in place of a cell; the rollout keeps the state."""
 
+    env: SaboteurEnv
+
     def look(self, state: Any, seat: chex.Array) -> Mine:
         env, seat = self.env, jnp.asarray(seat, jnp.int32)
         found = points.find_points(env, state, seat)
@@ -153,7 +155,7 @@ def facts(env: Any, state: Any, seat: chex.Array) -> chex.Array:
     return jnp.concatenate([part.astype(jnp.float32) for part in parts])
 
 
-def make(env: Env, version: str | None = None, **fields: Any) -> Model:
+def make(env: SaboteurEnv, version: str | None = None, **fields: Any) -> Model:
     """A pointer network for either variant of Saboteur."""
     if env.id != "saboteur" or version not in (None, env.observation_versions[0]):
         raise UserError(f"networks: pointer reads the points of saboteur, got {env.id} {version or ''}")
