@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax.experimental import checkify
 
-from jaxgames.env import Env, StateT
+from jaxgames.env import Env, StateT, View
 from jaxgames.options import shown
 
 
@@ -46,7 +46,7 @@ class CheckedEnv(Generic[StateT]):
             )
         return env.step(state, action)
 
-    def view(self, state: StateT, player: chex.Numeric, version: str | None = None) -> Any:
+    def view(self, state: StateT, player: chex.Numeric, version: str | None = None) -> View:
         return self.env.view(state, self._checked_seat(player), version)
 
     def observe(self, state: StateT, player: chex.Numeric, version: str | None = None) -> chex.Array:

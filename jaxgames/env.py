@@ -9,7 +9,7 @@ import dataclasses
 import functools
 from collections.abc import Mapping
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeAlias, TypeVar
 
 import chex
 import jax
@@ -44,6 +44,9 @@ class State:
 
 
 StateT = TypeVar("StateT", bound=State)
+TreeT = TypeVar("TreeT")  # any pytree
+View: TypeAlias = Any  # a NamedTuple of arrays: each game has a class of its own for each version
+Options: TypeAlias = dict[str, Any]  # by name, of whatever type each option has
 
 
 class Part(NamedTuple):
@@ -80,7 +83,7 @@ class Env(abc.ABC, Generic[StateT]):
     num_players: int
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> Options:
         """Every option with the value in force, defaults included: `make(env.id, **env.options) == env`."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
@@ -109,7 +112,7 @@ class Env(abc.ABC, Generic[StateT]):
 
     # -- chance --------------------------------------------------------------------------------------------------
 
-    def deal(self, key: chex.PRNGKey) -> dict[str, Any]:
+    def deal(self, key: chex.PRNGKey) -> dict[str, chex.ArrayTree]:
         """All chance of a game, as `init` takes it and a record stores it."""
         return self.rooms.state.draw_deal(self, key)
 
@@ -173,7 +176,7 @@ class Env(abc.ABC, Generic[StateT]):
         """The versions that show nothing hidden."""
         return tuple(version for version in self.observation_versions if version in self.rooms.observe.HONEST)
 
-    def view(self, state: StateT, player: chex.Numeric, version: str | None = None) -> Any:
+    def view(self, state: StateT, player: chex.Numeric, version: str | None = None) -> View:
         """What `player` may know, seen from its own seat: a NamedTuple of arrays in their natural shapes."""
         return self.rooms.observe.view(self, state, self._seat(player), self._version(version))
 
@@ -261,19 +264,19 @@ def _layout(env: Env, version: str) -> dict[str, Part]:
     }
 
 
-def flatten(view: Any) -> chex.Array:
+def flatten(view: View) -> chex.Array:
     """A view as one vector in the order of its parts: int32 if every part is int32, else float32."""
     parts = [jnp.asarray(part) for part in view]
     dtype = jnp.int32 if all(part.dtype == jnp.int32 for part in parts) else jnp.float32
     return jnp.concatenate([part.ravel().astype(dtype) for part in parts])
 
 
-def pick(when: chex.Array, new: Any, old: Any) -> Any:
+def pick(when: chex.Array, new: TreeT, old: TreeT) -> TreeT:
     """`new` where `when` holds, else `old`, leaf by leaf. Leaves that are the same object cost nothing."""
     return jax.tree.map(lambda n, o: o if n is o else jnp.where(when, n, o), new, old)
 
 
-def computed_once(values: Any) -> Any:
+def computed_once(values: TreeT) -> TreeT:
     """The same values, held apart from what follows.
 
     XLA fuses small scalars into the loops that use them and recomputes them there for every element; where a profile

@@ -2,22 +2,23 @@
 
 import functools
 from collections.abc import Callable
-from typing import Any
 
 import chex
 import jax
 import jax.numpy as jnp
 
-from jaxgames.env import Env
+from jaxgames.env import Env, StateT
 
 
 @functools.partial(jax.jit, static_argnames=("env", "num_envs"))
-def reset(env: Env, key: chex.PRNGKey, num_envs: int, **data: Any) -> Any:
+def reset(env: Env[StateT], key: chex.PRNGKey, num_envs: int, **data: chex.Array) -> StateT:
     """`num_envs` fresh games, [env, ...]. `data` goes to `env.init` (for example `abilities`)."""
     return jax.vmap(lambda k: env.init(k, **data))(jax.random.split(key, num_envs))
 
 
-def make_step(env: Env, num_envs: int | None = None, pool: int | None = None) -> Callable[..., tuple[Any, Any]]:
+def make_step(
+    env: Env[StateT], num_envs: int | None = None, pool: int | None = None
+) -> Callable[..., tuple[StateT, StateT]]:
     """`step(states, actions, key, **data) -> (states to play next, states just played)` for a batch of games.
 
     Games that ended restart from `pool` fresh deals at a time, as often as it takes: dealing costs many times a
@@ -33,11 +34,11 @@ def make_step(env: Env, num_envs: int | None = None, pool: int | None = None) ->
         most = "" if num_envs is None else f"..{num_envs} (the number of games)"
         raise ValueError(f"vector: pool must be in 1{most}, got {pool!r}")
 
-    def step(states: Any, actions: chex.Array, key: chex.PRNGKey, **data: Any) -> tuple[Any, Any]:
+    def step(states: StateT, actions: chex.Array, key: chex.PRNGKey, **data: chex.Array) -> tuple[StateT, StateT]:
         played = jax.vmap(env.step)(states, actions)
         return restart(played, key, **data), played
 
-    def restart(states: Any, key: chex.PRNGKey, **data: Any) -> Any:
+    def restart(states: StateT, key: chex.PRNGKey, **data: chex.Array) -> StateT:
         size = states.done.shape[0]
         # Games last some hundred steps, so about this many end at once; a larger pool deals what nobody needs.
         fresh_deals = min(size, pool or max(1, (num_envs or size) // 128))
@@ -56,6 +57,6 @@ def make_step(env: Env, num_envs: int | None = None, pool: int | None = None) ->
     return step
 
 
-def random_actions(env: Env, states: Any, key: chex.PRNGKey) -> chex.Array:
+def random_actions(env: Env[StateT], states: StateT, key: chex.PRNGKey) -> chex.Array:
     """One uniform legal action for each game of the batch, int32[env]."""
     return jax.vmap(env.random_action)(states, jax.random.bits(key, states.done.shape, jnp.uint32))

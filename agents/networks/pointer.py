@@ -12,7 +12,6 @@ import jax.numpy as jnp
 
 from agents.networks.model import Labels, Model, Output, hidden_layer
 from agents.networks.policies import Categorical, categorical
-from jaxgames import Env
 from jaxgames.options import UserError
 from jaxgames.saboteur import SaboteurEnv, observe, points
 from jaxgames.saboteur.cards import COPIES, NUM_TOOLS

@@ -10,6 +10,7 @@ import chex
 import jax
 import jax.numpy as jnp
 
+from jaxgames.env import View
 from jaxgames.magictrick import belief as beliefs
 from jaxgames.magictrick.cards import (
     NUM_CARDS,
@@ -78,7 +79,7 @@ VERSIONS: dict[str, type[Any]] = {"v4": V4, "v5": V5, "v1": V1, "v2": V1, "v3": 
 HONEST = ("v4", "v5")
 
 
-def view(env: "MagicTrickEnv", state: State, player: chex.Array, version: str) -> Any:
+def view(env: "MagicTrickEnv", state: State, player: chex.Array, version: str) -> View:
     """The parts of the version, in order, seen from `player` (MT-40)."""
     del env  # the same under every option
     parts = VERSIONS[version]

@@ -6,7 +6,7 @@ import pathlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from jaxgames.env import Env
+    from jaxgames.env import Env, State
     from jaxgames.records import Record
 
 PAGE = pathlib.Path(__file__).with_name("replay.html")
@@ -58,7 +58,7 @@ class Lines:
         return found
 
 
-def log(env: "Env", states: list[Any], actions: list[int], viewer: int | None) -> list[str]:
+def log(env: "Env", states: "list[State]", actions: list[int], viewer: int | None) -> list[str]:
     """Every move in words, as the viewer may know it."""
     return [
         f"Seat {int(state.current_player)}: {env.action_name(state, action, viewer)}"

@@ -4,7 +4,7 @@ import os
 import pathlib
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jax
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from jaxgames.pictures.svg import SHOWN, tag
 
 if TYPE_CHECKING:
-    from jaxgames.env import Env
+    from jaxgames.env import Env, State
 
 
 class Picture:
@@ -35,12 +35,12 @@ class Picture:
         pathlib.Path(path).write_text(self.svg, encoding="utf-8")
 
 
-def show(env: "Env", state: Any, player: int | None = None) -> Picture:
+def show(env: "Env", state: "State", player: int | None = None) -> Picture:
     """A state in a notebook: everything, or what `player` may know. A batch of states is shown as a grid."""
     return grid(env, state, player) if np.ndim(state.terminated) else Picture(env.picture(state, player))
 
 
-def grid(env: "Env", states: Any, player: int | None = None, columns: int = 3, most: int = 12) -> Picture:
+def grid(env: "Env", states: "State", player: int | None = None, columns: int = 3, most: int = 12) -> Picture:
     """The first `most` states of a batch (axes in front) or of a sequence, side by side in one picture."""
     drawn = [env.picture(state, player, moves=False) for state in first_states(states, most)]
     columns = max(1, min(columns, len(drawn)))
@@ -69,7 +69,7 @@ def grid(env: "Env", states: Any, player: int | None = None, columns: int = 3, m
     )
 
 
-def first_states(states: Any, most: int) -> list[Any]:
+def first_states(states: "State", most: int) -> "list[State]":
     """The first states of a batch or of a sequence, on the host."""
     if isinstance(states, Sequence):
         return [jax.device_get(state) for state in states[:most]]

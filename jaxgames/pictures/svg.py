@@ -2,14 +2,14 @@
 
 import html
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from jaxgames.pictures.icons import ICONS
 
 if TYPE_CHECKING:
-    from jaxgames.env import Env
+    from jaxgames.env import Env, State
 
 WIDTH = 480  # units; words are 14 units or more, which is 11 pixels on a phone that is 390 wide
 SHOWN = 600  # pixels wide where nothing else is said
@@ -162,7 +162,7 @@ def _style() -> str:
 STYLE = _style()
 
 
-def sheet(env: "Env", state: Any, player: int | None, height: float, parts: Sequence[str]) -> str:
+def sheet(env: "Env", state: "State", player: int | None, height: float, parts: Sequence[str]) -> str:
     """The picture: its parts on a background, one a line; for those who cannot see it, the position in words."""
     seen = "all cards open" if player is None else f"as seat {player} sees it"
     title = f"{env.id}, {seen}"

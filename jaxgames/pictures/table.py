@@ -10,7 +10,7 @@ from jaxgames.pictures.cards import empty
 from jaxgames.pictures.svg import WIDTH, box, group, icon, tag, words
 
 if TYPE_CHECKING:
-    from jaxgames.env import Env
+    from jaxgames.env import Env, State
     from jaxgames.host import Facts
 
 HEADER = 50  # height of the headline
@@ -138,7 +138,7 @@ def last_trick(cards: Mapping[int, Drawing], y: float, winner: int | None = None
     return "\n".join(parts)
 
 
-def headline(env: "Env", state: Any, player: int | None, task: str, detail: str) -> str:
+def headline(env: "Env", state: "State", player: int | None, task: str, detail: str) -> str:
     """Two lines: who has to do what, or who has won; and where the game stands."""
     return "".join(
         [
@@ -148,7 +148,7 @@ def headline(env: "Env", state: Any, player: int | None, task: str, detail: str)
     )
 
 
-def turn_words(env: "Env", state: Any, player: int | None, task: str) -> str:
+def turn_words(env: "Env", state: "State", player: int | None, task: str) -> str:
     if not (state.terminated or state.truncated):
         mover = int(state.current_player)
         return f"{'Your turn' if mover == player else seat_name(mover, player)}: {task}"
@@ -160,12 +160,12 @@ def turn_words(env: "Env", state: Any, player: int | None, task: str) -> str:
     return f"Game over: {', '.join(names[:-1])} and {names[-1]} win"
 
 
-def on_host(state: Any) -> Any:
+def on_host(state: "State") -> Any:
     """The same state in numpy: what is drawn from it costs no device."""
     return jax.tree.map(np.asarray, jax.device_get(state))
 
 
-def legal_moves(env: "Env", state: Any, player: int | None) -> dict[int, str]:
+def legal_moves(env: "Env", state: "State", player: int | None) -> dict[int, str]:
     """The moves that this viewer may make, with their names: those of the player to move, for itself or for whoever
     sees everything; none after the end."""
     if state.terminated or state.truncated or player not in (None, int(state.current_player)):
@@ -175,7 +175,7 @@ def legal_moves(env: "Env", state: Any, player: int | None) -> dict[int, str]:
     }
 
 
-def winners(env: "Env", state: Any) -> np.ndarray:
+def winners(env: "Env", state: "State") -> np.ndarray:
     """bool[seat] on the host; nobody while the game goes on."""
     if not (state.terminated or state.truncated):
         return np.zeros(env.num_players, bool)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import chex
 import jax.numpy as jnp
 
-from jaxgames.env import Env, Rooms
+from jaxgames.env import Env, Options, Rooms
 from jaxgames.options import check_bool, check_choice, check_float, check_int
 from jaxgames.saboteur import choose, determinize, observe, picture, render, rewards, rules, state
 from jaxgames.saboteur.cards import HAND_SIZE, MAX_HAND, NUM_CARDS, NUM_PATH_CARDS, NUM_TOOLS, SABOTEURS
@@ -97,7 +97,7 @@ class SaboteurEnv(Env[State]):
         )
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> Options:
         return super().options | self.rules._asdict()
 
     @property

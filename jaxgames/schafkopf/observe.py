@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgames.env import View
 from jaxgames.schafkopf.cards import (
     CALLED_ACE,
     CALLED_SUIT,
@@ -135,7 +136,7 @@ VERSIONS: dict[str, type[Any]] = {
 HONEST = tuple(VERSIONS)
 
 
-def view(env: "SchafkopfEnv", state: State, player: chex.Array, version: str) -> Any:
+def view(env: "SchafkopfEnv", state: State, player: chex.Array, version: str) -> View:
     """The parts of the version, in order. All zero after the end (SC-36)."""
     del env  # the same under every option
     parts = VERSIONS[version]

@@ -2,9 +2,9 @@
 
 import dataclasses
 import functools
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
-from jaxgames.env import Env, Rooms
+from jaxgames.env import Env, Options, Rooms
 from jaxgames.options import check_bool, check_choice, check_int
 from jaxgames.skyjo import determinize, observe, picture, render, rewards, rules, state
 from jaxgames.skyjo.cards import NUM_COLUMNS, NUM_DECISION_ACTIONS, NUM_MACRO_ACTIONS
@@ -94,7 +94,7 @@ class SkyjoEnv(Env[State]):
         return self.manual_initial_reveals or self.setup_mode == "manual"
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> Options:
         """Every option with the value in force, so that two spellings of one game are equal.
 
         `ruleset` is then the one that bundles the six choices, or "base" if none does: it has nothing left to choose.
