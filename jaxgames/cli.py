@@ -302,7 +302,7 @@ def reading(path: str) -> Iterator[None]:
 
 def ask(moves: Mapping[int, str]) -> int:
     """One of the legal ids, asked for until it is one."""
-    print(f"Legal ids: {', '.join(f'{action} {words}'.rstrip() for action, words in moves.items())}")
+    print(f"Legal ids: {'; '.join(f'{action} {words}'.rstrip() for action, words in moves.items())}")
     legal = {str(action): action for action in moves}
     while True:
         try:

@@ -12,6 +12,15 @@ os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + (
 import jax
 import pytest
 
+# The longest files; the last to start would have one core to itself while the other has nothing left to do.
+LONGEST = ("test_strict_x64", "test_strict_nans", "test_strict_keys", "test_ppo_runs", "test_search", "test_ppo")
+
+
+def pytest_collection_modifyitems(items):
+    """The longest files first: a worker takes a file at a time."""
+    places = {name: i for i, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path.stem, len(LONGEST)))
+
 
 @pytest.fixture(autouse=True, scope="module")
 def forget_compilations():

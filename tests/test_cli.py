@@ -56,7 +56,7 @@ def test_play_asks_until_the_answer_is_legal_and_saves_the_game(monkeypatch, cap
     assert cli.main(["play", "kuhn", "--record", str(tmp_path / "games.jsonl")]) == 0
     said = capsys.readouterr().out
     assert said.count("is not a legal id; please enter one of those listed.") == 3
-    assert "Legal ids: 0 pass, 1 bet" in said
+    assert "Legal ids: 0 pass; 1 bet" in said
     assert "Player 1 to act." in said
     assert "Final scores: [1, -1]\nWinners: player 0" in said
     (record,) = records.stream(tmp_path / "games.jsonl", check=True)

@@ -1,6 +1,6 @@
 """What every game promises (docs/contract.md), one test for all games and for the sixth, which is a template.
 
-The whole file also runs under JAX's strict modes: tests/test_strict_modes.py.
+The whole file also runs under JAX's strict modes: tests/strict_modes.py.
 """
 
 import dataclasses

@@ -212,7 +212,7 @@ def test_play_at_a_terminal():
         screen += chunk.decode()
         if screen.count("Choose an action id: ") > answered:
             answered += 1
-            ids = re.findall(r"(\d+) [A-Z_]+ \d+", screen[screen.rindex("Legal ids: ") :])
+            ids = re.findall(r"(\d+) [a-z][^;]*", screen[screen.rindex("Legal ids: ") + 11 :])
             os.write(master, ((bad.pop(0) if bad else ids[-1]) + "\n").encode())
     os.close(master)
     assert process.wait(timeout=30) == 0

@@ -97,13 +97,16 @@ def drive(cfg: RunConfig, make_task: Callable[[Any], Task]) -> int:
     is_first = jax.process_index() == 0  # it alone writes, evaluates and speaks
     console = Console(quiet=not is_first)
     with requests() as asked:
-        job = together(lambda: prepare(cfg, make_task, console.print))
+        job = together(lambda: prepare(cfg, make_task, functools.partial(console.print, soft_wrap=True)))
         check_shared(job)
         cfg, task, runs = job.cfg, job.task, job.runs
         training = restored_or_new(job)
         together(lambda: open_folders(job) if is_first else None)
         where = " ".join(str(run.folder) for run in runs)
-        console.print(f"{task.env.id}: {cfg.updates} updates of {cfg.envs} games x {cfg.steps} decisions, in {where}")
+        console.print(
+            f"{task.env.id}: {cfg.updates} updates of {cfg.envs} games x {cfg.steps} decisions, in {where}",
+            soft_wrap=True,
+        )
         with console.status("compiling the training step"):
             began = time.perf_counter()
             call = compile_call(cfg, task, job.mesh, training)
@@ -117,7 +120,7 @@ def drive(cfg: RunConfig, make_task: Callable[[Any], Task]) -> int:
             halt, sentence = conclude(job, training, match, asked, console)
         if halt:
             resume = " or ".join(f"--resume {run.folder}" for run in runs)
-            console.print(sentence if halt is Halt.DIVERGED else f"{sentence} Continue with {resume}")
+            console.print(sentence if halt is Halt.DIVERGED else f"{sentence} Continue with {resume}", soft_wrap=True)
         return halt.exit_code
 
 
@@ -297,7 +300,7 @@ def conclude(job: Job, training: Training, match: Callable, asked: Asked, consol
         for run, *lines in zip(runs, *found, strict=True):
             report = run.report(dict(zip(cfg.rivals, lines, strict=True)))
             newest = checkpoints.latest(run.folder)
-            console.print(f"Curve {run.folder}/curve.png, checkpoint {newest}, report {report}")
+            console.print(f"Curve {run.folder}/curve.png, checkpoint {newest}, report {report}", soft_wrap=True)
     except KeyboardInterrupt:
         return Halt(asked.signal), "The training is complete and saved; its final evaluation was stopped."
     except OSError as error:
