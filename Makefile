@@ -9,7 +9,7 @@ STAMP := $(VENV)/.installed$(if $(GPU),-gpu)
 .PHONY: test train play lint types clean
 
 test: $(STAMP) lint types
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 train: $(STAMP)
 	$(if $(GPU),,JAX_PLATFORMS=cpu) $(BIN)/python train/ppo_skullking.py
