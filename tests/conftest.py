@@ -13,7 +13,7 @@ import jax
 import pytest
 
 # The longest files; the last to start would have one core to itself while the other has nothing left to do.
-LONGEST = ("test_strict_x64", "test_strict_nans", "test_strict_keys", "test_ppo_runs", "test_search", "test_ppo")
+LONGEST = ("test_strict_x64", "test_strict_checks", "test_ppo_runs", "test_ppo", "test_search")
 
 
 def pytest_collection_modifyitems(items):

@@ -1,6 +1,7 @@
 """The contract under JAX's own strict modes, which researchers switch on: all of tests/test_contract.py, in a process.
 
-One test file for each mode, so that they can run beside each other.
+Wide numbers change every program; the two modes that only look change none and share a process. A test file for each,
+so that they can run beside each other.
 """
 
 import os
@@ -10,12 +11,12 @@ import sys
 from tests.support import ROOT
 
 
-def run_the_contract(mode):
-    """It must hold with this switch of JAX on."""
+def run_the_contract(*modes):
+    """It must hold with these switches of JAX on."""
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_contract.py"],
         cwd=ROOT,
-        env={**os.environ, mode: "1"},
+        env={**os.environ, **dict.fromkeys(modes, "1")},
         capture_output=True,
         text=True,
     )

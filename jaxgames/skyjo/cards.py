@@ -88,7 +88,7 @@ class Record(enum.IntEnum):
 
 
 # A deal given from outside has this much room in a state; longer ones are refused.
-MAX_DECKS, MAX_REFILLS = 8, 4
+MAX_DECKS, MAX_REFILLS = 8, 8
 
 RECORD_FIELDS = ("actor", "action_type", "source", "target_pos", "a_value", "b_value")  # SJ-47
 SOURCE_DECK, SOURCE_DISCARD = 0, 1
