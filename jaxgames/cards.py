@@ -40,7 +40,7 @@ def members(sets: chex.Array, n: int) -> chex.Array:
 
 def choose(mask: chex.Array, word: chex.Array) -> chex.Array:
     """A uniformly chosen True position of `mask`, int32[], from one random uint32 word. An all-False mask gives 0."""
-    return choose_member(_pack(jnp.pad(mask, (0, -mask.shape[-1] % 32)).reshape(-1, 32)), word)
+    return choose_member(pack(mask), word)
 
 
 def choose_member(sets: chex.Array, word: chex.Array) -> chex.Array:
@@ -76,9 +76,10 @@ def is_member(sets: chex.Array, i: chex.Array) -> chex.Array:
     return ((sets >> (i & 31).astype(jnp.uint32) & 1 == 1) & (words == i >> 5)).any()
 
 
-def _pack(mask: chex.Array) -> chex.Array:
-    """uint32[...], the last axis of 32 booleans as bits."""
-    return (mask.astype(jnp.uint32) << jnp.arange(32, dtype=jnp.uint32)).sum(-1, dtype=jnp.uint32)
+def pack(mask: chex.Array) -> chex.Array:
+    """uint32[word], the True positions of a mask as a set of bits; `members` undoes it."""
+    bits = jnp.pad(mask, (0, -mask.shape[-1] % 32)).reshape(-1, 32).astype(jnp.uint32)
+    return (bits << jnp.arange(32, dtype=jnp.uint32)).sum(-1, dtype=jnp.uint32)
 
 
 def _count(bits: chex.Array) -> chex.Array:

@@ -16,7 +16,7 @@ import agents
 import jaxgames
 from agents import networks
 from agents.networks import categorical, decide, network_agent
-from agents.networks.model import pack, unpack
+from jaxgames.cards import members, pack
 from tests.sixth_game import BET, PASS, KuhnEnv
 from tests.support import random_states
 from train import opponents, ppo, replay
@@ -579,7 +579,7 @@ def test_a_mask_survives_its_bits(size):
     mask = np.random.default_rng(size).random(size) < 0.5
     words = pack(jnp.asarray(mask))
     assert words.shape == (-(-size // 32),)
-    np.testing.assert_array_equal(unpack(words, size), mask)
+    np.testing.assert_array_equal(members(words, size), mask)
 
 
 def test_everything_trains_together_for_many_seeds_and_past_selves_are_kept(two_seeds):

@@ -1,6 +1,6 @@
 """Magic Trick by self-play: honest, or with perfect information for play on drawn worlds.
 
-    python train/ppo_magictrick.py                              # a few minutes on two cores
+    python train/ppo_magictrick.py  # its length is not measured yet
     python train/ppo_magictrick.py --observation v5             # with the exact belief, which costs time
     python train/ppo_magictrick.py v1 --run runs/seeing         # reads hidden values: versions 1 to 3 of the document
     python train/evaluate.py worlds:runs/seeing,16 --game magictrick --against random

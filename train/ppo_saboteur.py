@@ -1,6 +1,6 @@
 """Saboteur by self-play: the path-laying variant, or the full game with miners and saboteurs.
 
-    python train/ppo_saboteur.py                                # a few minutes on two cores
+    python train/ppo_saboteur.py  # its length is not measured yet
     python train/ppo_saboteur.py --network hybrid               # the three-headed policy of the design document
     python train/ppo_saboteur.py full --run runs/roles --total-steps 50000000
     python train/ppo_saboteur.py --resume runs/roles

@@ -1,6 +1,6 @@
 """Skyjo by self-play, look-first or in macro actions, for two to eight players.
 
-    python train/ppo_skyjo.py                                   # a few minutes on two cores
+    python train/ppo_skyjo.py  # its length is not measured yet
     python train/ppo_skyjo.py --network transformer --run runs/tokens --total-steps 100000000
     python train/ppo_skyjo.py macro --num-players 4 --rivals macro_greedy random
     python train/ppo_skyjo.py --resume runs/tokens

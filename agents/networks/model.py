@@ -15,6 +15,7 @@ import jax.numpy as jnp
 
 from agents.networks.policies import Categorical, Policy, categorical
 from jaxgames import Env
+from jaxgames.cards import members, pack
 
 
 class Output(NamedTuple):
@@ -80,7 +81,7 @@ class Model:
 
     def recall(self, kept: Any) -> tuple[Any, Any]:
         """(view, legal) of a stored decision."""
-        return kept.view, unpack(kept.mask, self.env.num_actions)
+        return kept.view, members(kept.mask, self.env.num_actions)
 
     def read(self, params: Any, view: Any) -> Output:
         """What the network says about a view."""
@@ -144,18 +145,6 @@ def likeliest(model: Model, params: Any, state: Any, seat: chex.Array, count: in
         raise TypeError(f"{type(policy).__name__} has no list of choices to rank")
     probability, choices = jax.lax.top_k(policy.widths / policy.total, count)
     return probability, jax.vmap(lambda choice: model.act(state, model.legal(state), choice))(choices)
-
-
-def pack(mask: chex.Array) -> chex.Array:
-    """uint32[word], a mask in bits."""
-    words = jnp.pad(mask, (0, -mask.shape[-1] % 32)).reshape(-1, 32).astype(jnp.uint32)
-    return (words << jnp.arange(32, dtype=jnp.uint32)).sum(-1, dtype=jnp.uint32)
-
-
-def unpack(words: chex.Array, size: int) -> chex.Array:
-    """bool[size], `pack` undone."""
-    bits = words[:, None] >> jnp.arange(32, dtype=jnp.uint32) & 1 == 1
-    return bits.ravel()[:size]
 
 
 def hidden_layer(width: int, dtype: str, name: str | None = None) -> nn.Dense:
