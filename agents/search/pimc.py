@@ -6,7 +6,8 @@ import chex
 import jax
 import jax.numpy as jnp
 
-from agents.search import playout, tree
+from agents.search import draws, playout, tree
+from agents.search.draws import Draw
 from agents.search.tree import Search
 from jaxgames import Env
 from jaxgames.options import check_choice, check_float, read_int
@@ -30,7 +31,7 @@ def pimc(
     deals unseen cards by their number alone.
     """
     check_choice(env.id, "consistency", consistency, ("legal", "none") if env.id == "schafkopf" else ("legal",))
-    how = {} if consistency == "legal" else {"consistency": consistency}
+    draw = draws.legal(env, **({} if consistency == "legal" else {"consistency": consistency}))
     num_worlds = read_int(env.id, "worlds", worlds, 1, 100_000)
     search = Search(
         simulations=read_int(env.id, "simulations", simulations, 1, 30_000),
@@ -39,21 +40,31 @@ def pimc(
         playout=decider(env, playouts),
         payoff=playout.points(env),
     )
+    return search_worlds(env, search, num_worlds, draw)
+
+
+def search_worlds(env: Env, search: Search, num_worlds: int, draw: Draw, candidates: int = 1):
+    """The agent that grows a tree in each of `num_worlds` worlds of `draw` and plays what most simulations began with.
+
+    A world's simulations count by its weight; see `draws.several` for `candidates`.
+    """
     redraws = env.id in CHANCE_AFTER_A_MOVE
 
     def visits(key: chex.PRNGKey, state: Any, player: chex.Array) -> chex.Array:
-        """int32[action], summed over the worlds."""
+        """float32[action], over all worlds."""
+        world_key, grow_key = jax.random.split(key)
+        worlds, weights = draws.several(draw, world_key, state, player, num_worlds, candidates)
 
-        def one(key):
-            world_key, grow_key = jax.random.split(key)
-            world = env.determinize(world_key, state, player, **how)
-
+        def one(world, key):
             def begin(number, key):
-                return env.determinize(key, state, player) if redraws else world
+                if not redraws:
+                    return world
+                drawn, _ = draws.several(draw, key, state, player, 1, candidates)
+                return jax.tree.map(lambda leaf: leaf[0], drawn)
 
-            return tree.root_visits(tree.grow(env, search, begin, grow_key))
+            return tree.root_visits(tree.grow(env, search, begin, key))
 
-        return jax.vmap(one)(jax.random.split(key, num_worlds)).sum(0)
+        return weights @ jax.vmap(one)(worlds, jax.random.split(grow_key, num_worlds)).astype(jnp.float32)
 
     def act(key: chex.PRNGKey, state: Any, player: chex.Array) -> chex.Array:
         legal = env.legal_action_mask(state)
