@@ -4,7 +4,7 @@ An agent is a pure function `act(key, state, player) -> action` of what its play
 that takes the env; it can be jitted and vmapped. `make` turns a spec string into one:
 
     make("random", env)    make("rule:hard,seed", env)    make("rule:level=easy", env)    make("ppo:runs/first", env)
-    make("pimc:10,40", env)    make("rollouts:skullking,worlds=32", env)
+    make("pimc:10,40", env)    make("hp:10,40", env)    make("rollouts:skullking,worlds=32", env)
 """
 
 import importlib
@@ -15,6 +15,8 @@ from typing import Any
 import chex
 
 from agents.basic import random
+from agents.inference import infer
+from agents.predict import hp
 from agents.search import pimc, rollouts
 from jaxgames import Env
 from jaxgames.options import UserError
@@ -121,5 +123,7 @@ def _constructors(env: Env) -> dict[str, Callable[..., Agent]]:
         "worlds": _worlds,
         "pimc": pimc,
         "rollouts": rollouts,
+        "hp": hp,
+        "infer": infer,
         **importlib.import_module(f"agents.{env.id}").AGENTS,
     }

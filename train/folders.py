@@ -12,13 +12,14 @@ import shutil
 import struct
 import time
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from agents import checkpoints
 from agents.checkpoints import CheckpointError, DamagedCheckpoint
 from agents.networks import describe
+from jaxgames import Env
 from jaxgames.options import UserError
 from train.evaluate import Figures, table
 from train.pins import Pin, Pins
@@ -31,15 +32,28 @@ def new_name(game: str) -> str:
     return f"runs/{game}-{time.strftime('%Y%m%d-%H%M%S')}"
 
 
-class Run:
-    """One run folder. Nothing is written before `create` or, in a run that goes on, `continue_log`."""
+class Place(Protocol):
+    """What settings say about the folder of their run; they are a dataclass."""
 
-    def __init__(self, cfg: RunConfig, task: Task):
-        self.cfg, self.task = cfg, task
+    @property
+    def run(self) -> str: ...
+
+    @property
+    def resume(self) -> str: ...
+
+    @property
+    def keep(self) -> int: ...
+
+
+class Folder:
+    """The folder of something that learns. Nothing is written before `create` or, when it goes on, `continue_log`."""
+
+    def __init__(self, cfg: Place, env: Env, network: dict[str, Any], observation: str):
+        self.settings, self.env, self.network, self.observation = cfg, env, network, observation
         self.rows: list[dict[str, float]] = []
         self.restored = 0  # the update to go on from
         self.damaged: list[pathlib.Path] = []
-        self.folder = pathlib.Path(cfg.resume or cfg.run or new_name(task.env.id))
+        self.folder = pathlib.Path(cfg.resume or cfg.run or new_name(env.id))
         if not cfg.resume and self.folder.exists():
             raise UserError(f"run: {self.folder} exists already and is not overwritten; name another folder")
 
@@ -49,7 +63,7 @@ class Run:
         try:
             shutil.rmtree(partial, ignore_errors=True)
             partial.mkdir(parents=True)
-            write_json(partial / "config.json", as_json(self.cfg))
+            write_json(partial / "config.json", as_json(self.settings))
             write_json(partial / "networks.json", {name: each._asdict() for name, each in pins.items()})
             os.rename(partial, self.folder)
         except OSError as error:
@@ -79,9 +93,8 @@ class Run:
         return None
 
     def _restore(self, folder: pathlib.Path) -> dict[str, np.ndarray]:
-        env = self.task.env
-        items, manifest = checkpoints.load(folder, ("training",), env.id, env.version)
-        if manifest.get("config") != as_json(self.cfg):
+        items, manifest = checkpoints.load(folder, ("training",), self.env.id, self.env.version)
+        if manifest.get("config") != as_json(self.settings):
             raise CheckpointError(f"checkpoint: {folder} is of a run with other settings")
         self.restored = manifest["update"]
         self.rows = [row for row in read_log(self.folder / "metrics.csv") if row["update"] <= self.restored]
@@ -92,21 +105,20 @@ class Run:
         if self.rows or (self.folder / "metrics.csv").exists():
             self.write_log()
 
-    def checkpoint(self, training: Training) -> None:
+    def save(self, update: int, params: Any, training: Any) -> None:
         """Write where the training stands, and drop the oldest checkpoints. OSError if the disk does not take it."""
         for folder in self.damaged:  # out of the way, but not lost: it may tell what went wrong
             aside = folder.with_name(f"{folder.name}-damaged")
             shutil.rmtree(aside, ignore_errors=True)
             folder.rename(aside)
         self.damaged = []
-        env, update = self.task.env, int(training.learner.updates)
         folder = self.folder / "checkpoints" / str(update)
         if not folder.exists():
-            model = self.task.model
-            about = checkpoints.describe(env, describe(model), model.version, update=update, config=as_json(self.cfg))
-            items = {"params": training.learner.params, "training": checkpoints.pack(training)}
-            checkpoints.save(folder, items, about)
-        for old in checkpoints.of_run(self.folder)[: -self.cfg.keep]:
+            about = checkpoints.describe(
+                self.env, self.network, self.observation, update=update, config=as_json(self.settings)
+            )
+            checkpoints.save(folder, {"params": params, "training": checkpoints.pack(training)}, about)
+        for old in checkpoints.of_run(self.folder)[: -self.settings.keep]:
             shutil.rmtree(old)
 
     def log(self, rows: list[dict[str, float]]) -> None:
@@ -129,6 +141,18 @@ class Run:
             writer.writeheader()
             writer.writerows(self.rows)
         partial.replace(self.folder / "metrics.csv")
+
+
+class Run(Folder):
+    """The folder of a training by PPO."""
+
+    def __init__(self, cfg: RunConfig, task: Task):
+        super().__init__(cfg, task.env, describe(task.model), task.model.version)
+        self.cfg, self.task = cfg, task
+
+    def checkpoint(self, training: Training) -> None:
+        """Write where the training stands."""
+        self.save(int(training.learner.updates), training.learner.params, training)
 
     def report(self, lines: dict[str, Figures]) -> pathlib.Path:
         """Write the final evaluation and draw the curve."""

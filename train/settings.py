@@ -4,13 +4,15 @@ import dataclasses
 import json
 import math
 import pathlib
-from typing import Any
+from typing import Any, TypeVar
 
 from jaxgames.options import UserError
 from train import opponents
 
 # Where a run is and how many there are, not what it computes: left out of its configuration.
 PLACE = ("run", "resume", "seeds", "coordinator", "processes", "process")
+
+Settings = TypeVar("Settings", bound=Any)  # a frozen dataclass with `run` and `resume`
 
 
 @dataclasses.dataclass(frozen=True)
@@ -169,14 +171,14 @@ class RunConfig(PPO):
         return -(-needed // self.report_every) * self.report_every
 
 
-def as_json(cfg: RunConfig) -> dict[str, Any]:
+def as_json(cfg: Any) -> dict[str, Any]:
     """The settings that decide what a run computes, as JSON gives them back."""
     return json.loads(json.dumps({k: v for k, v in dataclasses.asdict(cfg).items() if k not in PLACE}))
 
 
-def resumed_config(cfg: RunConfig) -> RunConfig:
+def resumed_config(cfg: Settings) -> Settings:
     """The settings of the run to be continued. Others on the command line are refused: a run has one set."""
-    here = {name: getattr(cfg, name) for name in PLACE if name != "run"}
+    here = {name: getattr(cfg, name) for name in PLACE if name != "run" and hasattr(cfg, name)}
     if cfg != type(cfg)(**here):
         raise UserError("resume: a run is continued with its own settings; give --resume alone")
     path = pathlib.Path(cfg.resume) / "config.json"

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import jax
 
 from agents import checkpoints
-from agents.networks import hybrid, lstm, mlp, pointer, transformer
+from agents.networks import hands, hybrid, lstm, mlp, pointer, transformer
 from agents.networks.model import Decision, Kept, Model, Output, consider, decide, likeliest, network_agent, reconsider
 from agents.networks.policies import Categorical, Policy, categorical
 from jaxgames import Env
@@ -52,6 +52,7 @@ KINDS = {
     "transformer": Kind(transformer.Transformer, transformer.TableModel, transformer.make),
     "pointer": Kind(pointer.Pointer, pointer.PointerModel, pointer.make),
     "hybrid": Kind(hybrid.Hybrid, hybrid.HybridModel, hybrid.make),
+    "hands": Kind(hands.Hands, hands.HandsModel, hands.make),
 }
 
 

@@ -32,15 +32,21 @@ def pimc(
     """
     check_choice(env.id, "consistency", consistency, ("legal", "none") if env.id == "schafkopf" else ("legal",))
     draw = draws.legal(env, **({} if consistency == "legal" else {"consistency": consistency}))
-    num_worlds = read_int(env.id, "worlds", worlds, 1, 100_000)
-    search = Search(
+    search = read_search(env, simulations, exploration, scale, playouts)
+    return search_worlds(env, search, read_int(env.id, "worlds", worlds, 1, 100_000), draw)
+
+
+def read_search(
+    env: Env, simulations: str | int, exploration: str | float, scale: str | float, playouts: str
+) -> Search:
+    """How trees grow, from the arguments of a spec."""
+    return Search(
         simulations=read_int(env.id, "simulations", simulations, 1, 30_000),
         exploration=check_float(env.id, "exploration", float(exploration), 0.0),
         scale=check_float(env.id, "scale", float(scale), 1e-6),
         playout=decider(env, playouts),
         payoff=playout.points(env),
     )
-    return search_worlds(env, search, num_worlds, draw)
 
 
 def search_worlds(env: Env, search: Search, num_worlds: int, draw: Draw, candidates: int = 1):

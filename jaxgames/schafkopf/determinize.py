@@ -4,7 +4,8 @@ What the history says about a hidden hand speaks of groups of cards that are ali
 its Ober, the Unters. So the legal deals can be counted group by group: `ways[a, b]` is the number of ways to deal the
 groups so far that give `a` cards to the next seat and `b` to the one after it (the third takes the rest). Drawing the
 shares of the groups backwards through these counts, and the cards of a share at random, gives every legal deal the
-same chance, in a fixed amount of work and without a retry.
+same chance, in a fixed amount of work and without a retry. With a weight for every card and seat the same tables hold
+weights instead of counts, and a deal is drawn with a chance in proportion to the product of its weights.
 """
 
 import math
@@ -23,6 +24,7 @@ from jaxgames.schafkopf.cards import (
     CALLED_SUIT,
     HAND_SIZE,
     LOW,
+    NO_CARD,
     NO_SEAT,
     NUM_CARDS,
     NUM_SEATS,
@@ -55,6 +57,12 @@ FIRST_LOW, FIRST_ACE = 0, 4
 GROUP_OF = np.array([[g for g in range(NUM_GROUPS) if int(GROUPS[g]) >> card & 1] for card in range(NUM_CARDS)]).ravel()
 MOST = 5  # cards in a group
 
+# The cards of each group, NO_CARD behind the last one, and where each card stands among them.
+GROUP_CARDS = np.full((NUM_GROUPS, MOST), NO_CARD)
+for _card, _group in enumerate(GROUP_OF):
+    GROUP_CARDS[_group, (GROUP_CARDS[_group] != NO_CARD).sum()] = _card
+PLACE_OF = np.array([np.flatnonzero(GROUP_CARDS.ravel() == card)[0] for card in range(NUM_CARDS)])
+
 # SHARES[size, i, j]: ways to choose i and j of `size` cards, the rest going to the third seat.
 SHARES = np.array(
     [
@@ -63,6 +71,8 @@ SHARES = np.array(
     ],
     np.float32,
 )
+
+LEAST_WEIGHT = 0.03  # of a card and seat, if the largest of the card is 1; 0.03 ** 24 is still a normal float32
 
 
 class Evidence(NamedTuple):
@@ -78,13 +88,21 @@ class Evidence(NamedTuple):
 
 
 def determinize(
-    env: "SchafkopfEnv", key: chex.PRNGKey, state: State, player: chex.Array, consistency: str = "legal"
+    env: "SchafkopfEnv",
+    key: chex.PRNGKey,
+    state: State,
+    player: chex.Array,
+    consistency: str = "legal",
+    weights: chex.Array | None = None,
 ) -> State:
     """Another deal that `player` cannot tell from the true one, uniform over the legal ones (SC-52, SC-53).
 
-    `consistency="none"` deals the unseen cards by their number alone, whatever was bid and played.
+    `consistency="none"` deals the unseen cards by their number alone, whatever was bid and played. With `weights` a
+    legal deal has a chance in proportion to the product of `weights[card, receiver]` over the unseen cards.
     """
     del env  # the options change nothing in what a history tells
+    if weights is not None:
+        return weighted_world(key, state, player, weights)
     deal = legal_world if consistency == "legal" else any_world
     return deal(key, state, player)
 
@@ -93,15 +111,33 @@ def legal_world(key: chex.PRNGKey, state: State, player: chex.Array) -> State:
     """A uniformly drawn legal deal (SC-52)."""
     share_key, card_key = jax.random.split(key)
     evidence = gather_evidence(state, player)
-    shares = draw_shares(share_key, state.contract, evidence)
-    return deal_unseen(card_key, state, player, evidence, jnp.asarray(GROUP_OF), shares)
+    sizes = size(evidence.unseen & jnp.asarray(GROUPS))
+    shares = draw_shares(share_key, state.contract, evidence, count_shares(sizes))
+    receiver = receive_at_random(card_key, evidence, jnp.asarray(GROUP_OF), shares)
+    return deal_unseen(state, player, evidence, receiver)
+
+
+def weighted_world(key: chex.PRNGKey, state: State, player: chex.Array, weights: chex.Array) -> State:
+    """A legal deal drawn by weights float32[card, hidden], hidden seats in turn order after the player (SC-59).
+
+    Of a card only the ratios between seats count. They are held to 1:LEAST_WEIGHT, so that no product of them falls
+    below the smallest float32: a legal deal always has a chance.
+    """
+    share_key, card_key = jax.random.split(key)
+    evidence = gather_evidence(state, player)
+    weights = jnp.where(unpack(evidence.barred).T, 0, weights)
+    weights = jnp.maximum(weights / jnp.maximum(weights.max(axis=-1, keepdims=True), 1e-30), LEAST_WEIGHT)
+    tables = weigh_shares(evidence.unseen, weights)  # [place, group, i, j]
+    shares = draw_shares(share_key, state.contract, evidence, tables[-1])
+    receiver = receive_by_weight(card_key, evidence, weights, tables, shares)
+    return deal_unseen(state, player, evidence, receiver)
 
 
 def any_world(key: chex.PRNGKey, state: State, player: chex.Array) -> State:
     """A uniformly drawn deal with the right number of cards in each hand and no other care."""
     evidence = gather_evidence(state, player)
     one_group = jnp.zeros(NUM_CARDS, jnp.int32)
-    return deal_unseen(key, state, player, evidence, one_group, evidence.needs[None, :2])
+    return deal_unseen(state, player, evidence, receive_at_random(key, evidence, one_group, evidence.needs[None, :2]))
 
 
 def gather_evidence(state: State, player: chex.Array) -> Evidence:
@@ -158,8 +194,11 @@ def gather_evidence(state: State, player: chex.Array) -> Evidence:
     )
 
 
-def draw_shares(key: chex.PRNGKey, contract: chex.Array, evidence: Evidence) -> chex.Array:
-    """int32[group, 2]: how many unseen cards of each group go to the first and to the second hidden seat."""
+def draw_shares(key: chex.PRNGKey, contract: chex.Array, evidence: Evidence, tables: chex.Array) -> chex.Array:
+    """int32[group, 2]: how many unseen cards of each group go to the first and to the second hidden seat.
+
+    `tables` float32[group, i, j] says in how many ways, or with what weight, each group can be shared.
+    """
     called_key, rest_key = jax.random.split(key)
     sizes = size(evidence.unseen & jnp.asarray(GROUPS))  # int32[group]
     is_allowed = (evidence.barred[:, None] & jnp.asarray(GROUPS)) == 0  # bool[hidden, group]
@@ -170,7 +209,8 @@ def draw_shares(key: chex.PRNGKey, contract: chex.Array, evidence: Evidence) -> 
     # The called suit waits: how many of its low cards a seat must hold depends on who owns the ace.
     waits = is_low | is_ace
     others, least_of_others = jnp.where(waits, 0, sizes), jnp.where(waits, 0, least)
-    options = jax.vmap(share_options, in_axes=(0, 1, 1))(others, is_allowed, least_of_others)  # [group, i, j]
+    tables_of_others = jnp.where(waits[:, None, None], jnp.asarray(SHARES[0]), tables)
+    options = jax.vmap(share_options, in_axes=(0, 0, 1, 1))(tables_of_others, others, is_allowed, least_of_others)
     ways, before = jax.lax.scan(lambda ways, option: (_add_group(ways, option), ways), _no_cards_yet(), options)
     ace_share, low_share = draw_called_suit(
         called_key,
@@ -181,6 +221,8 @@ def draw_shares(key: chex.PRNGKey, contract: chex.Array, evidence: Evidence) -> 
         num_low=jnp.where(is_low, sizes, 0).sum(),
         may_hold_low=(is_low & is_allowed).any(axis=1),
         least_low=jnp.where(is_low, least, 0).sum(axis=1),
+        low_table=jnp.where(is_low[:, None, None], tables, 0).sum(axis=0),
+        ace_table=jnp.where(is_ace[:, None, None], tables, 0).sum(axis=0),
     )
 
     def draw_group(left, group):
@@ -197,7 +239,7 @@ def draw_shares(key: chex.PRNGKey, contract: chex.Array, evidence: Evidence) -> 
 
 
 def draw_called_suit(
-    key, ways, evidence: Evidence, *, ace_is_unseen, may_own, num_low, may_hold_low, least_low
+    key, ways, evidence: Evidence, *, ace_is_unseen, may_own, num_low, may_hold_low, least_low, low_table, ace_table
 ) -> tuple[chex.Array, chex.Array]:
     """int32[2] of the called ace and int32[2] of its low cards, drawn together; zeros if nothing is called.
 
@@ -208,32 +250,75 @@ def draw_called_suit(
     takes_ace = (cases & ace_is_unseen).astype(jnp.int32)
     is_owner = jnp.where(ace_is_unseen, cases, evidence.is_owner)
     least = jnp.maximum(least_low, jnp.where(is_owner, evidence.least_as_owner, 0))
-    options = jax.vmap(share_options, in_axes=(None, None, 0))(num_low, may_hold_low, least)  # [case, i, j]
+    table = jnp.where(num_low > 0, low_table, jnp.asarray(SHARES[0]))  # nothing is called: nothing to share
+    options = jax.vmap(share_options, in_axes=(None, None, None, 0))(table, num_low, may_hold_low, least)
     left = evidence.needs[:2] - takes_ace[:, :2]
     weights = options * jax.vmap(_ways_before, in_axes=(None, 0))(ways, left)
-    weights = jnp.where(is_case[:, None, None], weights, 0)
+    of_owner = jnp.where(ace_is_unseen, jnp.stack([ace_table[1, 0], ace_table[0, 1], ace_table[0, 0]]), 1)
+    weights = jnp.where(is_case[:, None, None], weights * of_owner[:, None, None], 0)
     drawn = jax.random.categorical(key, jnp.log(weights).ravel())
     case, low_share = drawn // (MOST + 1) ** 2, _share(drawn % (MOST + 1) ** 2)
     return takes_ace[case, :2], low_share
 
 
-def share_options(count: chex.Array, is_allowed: chex.Array, least: chex.Array) -> chex.Array:
-    """float32[i, j]: in how many legal ways `count` like cards go i, j and the rest to the three hidden seats."""
+def share_options(table: chex.Array, count: chex.Array, is_allowed: chex.Array, least: chex.Array) -> chex.Array:
+    """float32[i, j]: what `table` has for i, j and the rest of `count` cards to the three hidden seats, if legal."""
     first, second = jnp.mgrid[: MOST + 1, : MOST + 1]
     given = jnp.stack([first, second, count - first - second])  # int32[hidden, i, j]
     is_legal = (given >= least[:, None, None]) & ((given == 0) | is_allowed[:, None, None])
-    table = jnp.where(jnp.arange(MOST + 1)[:, None, None] == count, jnp.asarray(SHARES), 0).sum(axis=0)
     return jnp.where(is_legal.all(axis=0), table, 0)
 
 
-def deal_unseen(key, state: State, player, evidence: Evidence, group_of, shares) -> State:
-    """`state` with the unseen cards dealt anew: of each group, `shares` cards at random to the first hidden seats."""
-    is_unseen = unpack(evidence.unseen)
+def count_shares(sizes: chex.Array) -> chex.Array:
+    """float32[group, i, j]: in how many ways groups of these sizes go i, j and the rest to the three hidden seats."""
+    is_size = jnp.arange(MOST + 1)[None, :, None, None] == sizes[:, None, None, None]
+    return jnp.where(is_size, jnp.asarray(SHARES), 0).sum(axis=1)
+
+
+def weigh_shares(unseen: chex.Array, weights: chex.Array) -> chex.Array:
+    """float32[place, group, i, j]: the same by weight, for the unseen cards in the places below; at last for all."""
+    tables = [jnp.broadcast_to(jnp.asarray(SHARES[0]), (NUM_GROUPS, MOST + 1, MOST + 1))]
+    for cards in GROUP_CARDS.T:
+        first, second, third = weights[np.maximum(cards, 0)].T[:, :, None, None]
+        last = jnp.pad(tables[-1], ((0, 0), (1, 0), (1, 0)))
+        more = first * last[:, :-1, 1:] + second * last[:, 1:, :-1] + third * last[:, 1:, 1:]
+        is_there = (unseen & bit(jnp.asarray(cards))) != 0
+        tables.append(jnp.where(is_there[:, None, None], more, tables[-1]))
+    return jnp.stack(tables)
+
+
+def receive_at_random(key: chex.PRNGKey, evidence: Evidence, group_of: chex.Array, shares: chex.Array) -> chex.Array:
+    """int8[card]: the hidden seat that takes the card, `shares` cards of each group at random to the first ones."""
     place = shuffle(key, NUM_CARDS)
+    is_unseen = unpack(evidence.unseen)
     is_before = (place[None] < place[:, None]) & (group_of[None] == group_of[:, None]) & is_unseen[None]
     rank = is_before.sum(axis=1)  # int32[card]  among the unseen cards of its group, in a random order
     first, second = shares[group_of].T
-    receiver = (rank >= first).astype(jnp.int8) + (rank >= first + second)
+    return (rank >= first).astype(jnp.int8) + (rank >= first + second)
+
+
+def receive_by_weight(
+    key: chex.PRNGKey, evidence: Evidence, weights: chex.Array, tables: chex.Array, shares: chex.Array
+) -> chex.Array:
+    """int8[card]: the hidden seat that takes the card, `shares` of each group drawn by weight, from the last place."""
+    noise = jax.random.gumbel(key, (MOST, NUM_GROUPS, NUM_HIDDEN), jnp.float32)
+    takes = jnp.asarray([[1, 0], [0, 1], [0, 0]])  # int32[hidden, 2]
+    left, receivers = shares, []
+    for place in reversed(range(MOST)):
+        cards = np.maximum(GROUP_CARDS[:, place], 0)
+        rest = left[:, None] - takes  # int32[group, hidden, 2]  what is left for the places below
+        first, second = (rest[..., i, None] == jnp.arange(MOST + 1) for i in range(2))
+        ways = jnp.where(first[..., :, None] & second[..., None, :], tables[place][:, None], 0).sum(axis=(2, 3))
+        receiver = jnp.argmax(jnp.log(weights[cards] * ways) + noise[place], axis=-1)
+        is_there = (evidence.unseen & bit(jnp.asarray(GROUP_CARDS[:, place]))) != 0
+        left = jnp.where(is_there[:, None], left - takes[receiver], left)
+        receivers.append(receiver)
+    return jnp.stack(receivers[::-1], axis=1).ravel()[PLACE_OF].astype(jnp.int8)
+
+
+def deal_unseen(state: State, player: chex.Array, evidence: Evidence, receiver: chex.Array) -> State:
+    """`state` with every unseen card in the hand of the hidden seat that receives it."""
+    is_unseen = unpack(evidence.unseen)
     hidden_seat = seat_after(player, 1 + receiver, NUM_SEATS)
     received = is_unseen & (hidden_seat == seats()[:, None])  # bool[seat, card]
     kept = jnp.where(seats() == player, state.dealt, state.dealt & gone(state))

@@ -62,10 +62,19 @@ class SchafkopfEnv(Env[State]):
     def random_action(self, state: State, word: chex.Array) -> chex.Array:
         return choose_member(rules.legal_set(self, state), word)
 
-    def determinize(self, key: chex.PRNGKey, state: State, player: chex.Numeric, consistency: str = "legal") -> State:
+    def determinize(
+        self,
+        key: chex.PRNGKey,
+        state: State,
+        player: chex.Numeric,
+        consistency: str = "legal",
+        weights: chex.Array | None = None,
+    ) -> State:
         """Another deal that `player` cannot tell from this one, uniform over the legal ones (SC-52, SC-53).
 
-        `consistency="none"` deals the unseen cards by their number alone, whatever was bid and played.
+        `consistency="none"` deals the unseen cards by their number alone, whatever was bid and played. With `weights`,
+        float32[card, 3] for the next three seats, legal deals are drawn in proportion to the product of the weights of
+        their unseen cards.
         """
         check_choice(self.id, "consistency", consistency, ("legal", "none"))
-        return determinize.determinize(self, key, state, self._seat(player), consistency)
+        return determinize.determinize(self, key, state, self._seat(player), consistency, weights)
