@@ -19,9 +19,10 @@ from agents.inference import infer
 from agents.predict import hp
 from agents.search import pimc, rollouts
 from jaxgames import Env
+from jaxgames.env import StateT
 from jaxgames.options import UserError
 
-Agent = Callable[[chex.PRNGKey, Any, chex.Array], chex.Array]
+Agent = Callable[[chex.PRNGKey, StateT, chex.Array], chex.Array]
 
 __all__ = ["Agent", "UserError", "load", "make", "names", "parse", "random", "rule_based", "with_networks"]
 

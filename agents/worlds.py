@@ -1,14 +1,12 @@
 """A network that sees all cards, played by somebody who does not: on worlds drawn from what its player knows."""
 
-from typing import Any
-
 import chex
 import jax
 import jax.numpy as jnp
 
 from agents import networks
 from agents.networks import Categorical
-from jaxgames import Env
+from jaxgames import Env, State
 from jaxgames.options import UserError
 
 
@@ -19,7 +17,7 @@ def worlds(env: Env, network: str, count: int | str = 16, style: str = "sampled"
         raise UserError(f"agents: a network plays sampled or greedy, got {style!r}")
     model, params = networks.load(network, env)
 
-    def act(key: chex.PRNGKey, state: Any, player: chex.Array) -> chex.Array:
+    def act(key: chex.PRNGKey, state: State, player: chex.Array) -> chex.Array:
         act_key, *world_keys = jax.random.split(key, 1 + count)
 
         def probabilities(world_key):

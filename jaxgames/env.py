@@ -7,9 +7,9 @@ and casts arguments once, and hands the question to its room.
 import abc
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
 import chex
 import jax
@@ -43,10 +43,33 @@ class State:
         return self.terminated | self.truncated
 
 
+def at_the_start(num_players: int, first_player: chex.Numeric = 0) -> dict[str, chex.Array]:
+    """The shared fields of a first state."""
+    return {
+        "current_player": jnp.asarray(first_player, jnp.int8),
+        "rewards": jnp.zeros(num_players, jnp.float32),
+        "terminated": jnp.bool_(False),
+        "truncated": jnp.bool_(False),
+        "step_count": jnp.int32(0),
+    }
+
+
 StateT = TypeVar("StateT", bound=State)
 TreeT = TypeVar("TreeT")  # any pytree
-View: TypeAlias = Any  # a NamedTuple of arrays: each game has a class of its own for each version
-Options: TypeAlias = dict[str, Any]  # by name, of whatever type each option has
+Options: TypeAlias = dict[str, object]  # by name, of whatever type each option has
+
+
+class View(Protocol):
+    """A NamedTuple of arrays; each game has a class of its own for each version, so its fields have no fixed names."""
+
+    @property
+    def _fields(self) -> tuple[str, ...]: ...
+
+    def _asdict(self) -> dict[str, chex.Array]: ...
+
+    def __iter__(self) -> Iterator[chex.Array]: ...
+
+    def __getattr__(self, name: str) -> chex.Array: ...
 
 
 class Part(NamedTuple):
@@ -264,7 +287,7 @@ def _layout(env: Env, version: str) -> dict[str, Part]:
     }
 
 
-def flatten(view: View) -> chex.Array:
+def flatten(view: Iterable[chex.Array]) -> chex.Array:
     """A view as one vector in the order of its parts: int32 if every part is int32, else float32."""
     parts = [jnp.asarray(part) for part in view]
     dtype = jnp.int32 if all(part.dtype == jnp.int32 for part in parts) else jnp.float32

@@ -1,6 +1,9 @@
-"""Before jax starts: compile fast rather than well. The suite compiles far more than it computes."""
+"""Before jax starts: compile fast rather than well, and nothing twice. The suite compiles far more than it computes."""
 
 import os
+import pathlib
+import shutil
+import tempfile
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + (
@@ -8,12 +11,25 @@ os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + (
     " --xla_llvm_disable_expensive_passes=true"
     " --xla_cpu_use_fusion_emitters=false"  # the newer emitters take three times as long to compile
 )
+# What one worker has compiled, or a process that a test has started, serves the others while the suite runs.
+os.environ["JAX_COMPILATION_CACHE_DIR"] = os.environ.get("JAX_COMPILATION_CACHE_DIR") or tempfile.mkdtemp(
+    prefix=f"jaxgames-tests-{os.getpid()}-"
+)
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
 import jax
 import pytest
 
 # The longest files; the last to start would have one core to itself while the other has nothing left to do.
 LONGEST = ("test_strict_x64", "test_strict_checks", "test_ppo_runs", "test_ppo", "test_search")
+
+
+def pytest_unconfigure(config):
+    """Whoever made the cache, the process that the workers belong to, takes it away."""
+    folder = pathlib.Path(os.environ["JAX_COMPILATION_CACHE_DIR"])
+    if folder.name.startswith(f"jaxgames-tests-{os.getpid()}-"):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def pytest_collection_modifyitems(items):

@@ -8,17 +8,17 @@ import sys
 from typing import ClassVar, NamedTuple
 
 import chex
+import jax
 import jax.numpy as jnp
 
 from jaxgames import State as SharedState
 from jaxgames.cards import shuffle
-from jaxgames.env import Env, Rooms
+from jaxgames.env import Env, Rooms, at_the_start
 from jaxgames.options import check_deal_keys, check_int, check_permutation
 from jaxgames.pictures import text_picture
 
-# cards: 0 < 1 < 2, one for each player and one aside. Actions: pass, or bet a second chip.
-NUM_CARDS, PASS, BET, NOT_YET = 3, 0, 1, -1
-NAMES = ("jack", "queen", "king")
+NUM_CARDS, NAMES = 3, ("jack", "queen", "king")  # one for each player and one aside; the higher wins
+PASS, BET, NOT_YET = 0, 1, -1  # actions: pass, or bet a second chip
 
 
 @chex.dataclass(frozen=True)
@@ -38,9 +38,7 @@ def read_deal(env, deal):
 
 
 def first_state(env, deal):
-    over = jnp.bool_(False)
-    shared = {"current_player": jnp.int8(0), "rewards": jnp.zeros(2, jnp.float32), "step_count": jnp.int32(0)}
-    return State(**shared, terminated=over, truncated=over, deck=deal["deck"], said=jnp.full(3, NOT_YET, jnp.int8))
+    return State(**at_the_start(env.num_players), deck=deal["deck"], said=jnp.full(3, NOT_YET, jnp.int8))
 
 
 def legal_actions(env, state):
@@ -66,8 +64,7 @@ VERSIONS = HONEST = ("cards",)
 
 
 def view(env, state, player, version):
-    mine = jnp.where(player == 0, state.deck[0], state.deck[1])
-    return View(card=jnp.arange(NUM_CARDS) == mine, said=state.said[:, None] == jnp.arange(2))
+    return View(card=jnp.arange(NUM_CARDS) == state.deck[player], said=state.said[:, None] == jnp.arange(2))
 
 
 def payment(env, before, action, after):
@@ -83,8 +80,8 @@ def scores(env, state):
     bets = (state.said == BET).sum()
     higher = jnp.where(state.deck[0] > state.deck[1], 0, 1)
     winner = jnp.where(bets == 1, state.current_player, higher)  # after a fold it would be the bettor's turn again
-    chips = jnp.where(bets == 2, 2, 1)
-    return jnp.where(is_settled(state.said), jnp.where(jnp.arange(2) == winner, chips, -chips), 0).astype(jnp.int8)
+    chips = jnp.where(is_settled(state.said), jnp.where(bets == 2, 2, 1), 0)
+    return jnp.where(jnp.arange(2) == winner, chips, -chips).astype(jnp.int8)
 
 
 def winners(env, state):
@@ -92,14 +89,11 @@ def winners(env, state):
 
 
 def determinize(env, key, state, player):
-    """The other card and the one aside, in any order: sorted first, so that the true order leaves no trace."""
-    mine = jnp.where(player == 0, state.deck[0], state.deck[1])
-    low, high = (mine == 0).astype(jnp.int8), (2 - (mine == 2)).astype(jnp.int8)
-    swaps = shuffle(key, 2)[0] == 1
-    other, aside = jnp.where(swaps, high, low), jnp.where(swaps, low, high)
-    return state.replace(
-        deck=jnp.stack([jnp.where(player == 0, mine, other), jnp.where(player == 0, other, mine), aside])
-    )
+    """The two unseen cards, either way round, counted from the player's own: the true ones leave no trace."""
+    mine, turn = state.deck[player], jax.random.bits(key, (), jnp.uint8) % 2
+    other, aside = ((mine + step) % NUM_CARDS for step in (1 + turn, 2 - turn))
+    cards = jnp.where(jnp.arange(2) == player, mine, other)
+    return state.replace(deck=jnp.append(cards, aside).astype(jnp.int8))
 
 
 def render(env, state, player=None):
@@ -121,10 +115,10 @@ class KuhnEnv(Env[State]):
     id: ClassVar[str] = "kuhn"
     version: ClassVar[int] = 1
     rooms: ClassVar[Rooms] = Rooms(*[sys.modules[__name__]] * len(Rooms._fields))
-
-    num_players: int = 2
     num_actions: ClassVar[int] = 2  # type: ignore[misc]
     max_steps: ClassVar[int] = 3  # type: ignore[misc]
+
+    num_players: int = 2
 
     def __post_init__(self):
         check_int(self.id, "num_players", self.num_players, 2, 2)

@@ -167,3 +167,15 @@ def random_states(env, key, num_envs, num_steps):
 
     stops = jnp.arange(num_envs) * num_steps // num_envs
     return jax.vmap(game)(jax.random.split(key, num_envs), stops)
+
+
+def assert_same_dtypes_under_x64(ask, *arguments):
+    """Shapes and dtypes of all that `ask` gives are the same with JAX's 64 bits off and on; nothing is computed."""
+    was, found = jax.config.jax_enable_x64, []
+    try:
+        for wide in (False, True):
+            jax.config.update("jax_enable_x64", wide)
+            found.append(jax.eval_shape(ask, *arguments))
+    finally:
+        jax.config.update("jax_enable_x64", was)
+    assert found[0] == found[1]

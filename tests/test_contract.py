@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import inspect
 import json
+from typing import NamedTuple
 
 import chex
 import jax
@@ -17,7 +18,7 @@ import pytest
 import jaxgames
 from jaxgames.env import Rooms
 from tests.sixth_game import KuhnEnv
-from tests.support import random_states
+from tests.support import assert_same_dtypes_under_x64, random_states
 
 NUM_STATES = 96
 GAMES = (*jaxgames.games(), "kuhn")
@@ -53,9 +54,10 @@ def test_states_have_one_tree_however_they_were_made(env):
     same = functools.partial(chex.assert_trees_all_equal_shapes_and_dtypes, first)
     same(jax.eval_shape(env.step, first, jnp.int32(0)))
     same(jax.eval_shape(env.determinize, key, first, jnp.int32(0)))
-    same(env.init(key, deal=deal))
-    same(env.init(key, deal=written_down(deal)))
-    assert jax.tree.structure(first) == jax.tree.structure(env.init(key, deal=deal))
+    for given in (deal, written_down(deal)):
+        made = jax.eval_shape(lambda given=given: env.init(key, deal=given))
+        same(made)
+        assert jax.tree.structure(first) == jax.tree.structure(made)
 
 
 def written_down(deal):
@@ -76,6 +78,18 @@ def test_shared_fields_have_their_types(env):
     assert (winners.shape, winners.dtype) == ((env.num_players,), jnp.bool_)
     assert jax.eval_shape(env.scores, state).shape == (env.num_players,)
     assert jax.eval_shape(env.random_action, state, jnp.uint32(0)).dtype == jnp.int32
+
+
+def test_no_dtype_depends_on_x64(env):
+    """A scan whose carry became int64 there once raised in `determinize`."""
+
+    def ask(key):
+        state = env.init(key)
+        views = [env.view(state, 1, version) for version in env.observation_versions]
+        world, after = env.determinize(key, state, 1), env.step(state, 0)
+        return state, after, world, views, env.legal_action_mask(state), env.scores(state), env.winners(state)
+
+    assert_same_dtypes_under_x64(ask, jax.random.key(0))
 
 
 # -- options ---------------------------------------------------------------------------------------------------------
@@ -131,11 +145,12 @@ def test_a_bad_seat_is_refused_wherever_it_is_named(env, seat):
 
 
 def test_any_integer_names_a_seat(env):
+    """Cast once for all functions (the test above knows that they all ask), to one type: nothing is compiled again."""
     state = jitted(env)[0](jax.random.key(1))
-    observe = jax.jit(env.observe)
-    expected = observe(state, 1)
-    for kind in (np.int8, np.uint8, np.int64, jnp.int8, jnp.uint32):
-        np.testing.assert_array_equal(observe(state, kind(1)), expected)
+    for kind in (int, np.int8, np.uint8, np.int64, jnp.int8, jnp.uint32):
+        seat = env._seat(kind(1))
+        assert (int(seat), seat.dtype, seat.shape) == (1, jnp.int32, ())
+        assert jax.eval_shape(env._seat, kind(1)).dtype == jnp.int32
         assert env.render(state, kind(1)) == env.render(state, 1)
 
 
@@ -215,13 +230,20 @@ def test_after_the_end_nothing_changes_and_the_mask_is_all_true(env):
 
 
 def test_a_batch_is_a_loop(env):
-    init, step, _ = jitted(env)
+    init, step, mask = jitted(env)
+
+    @jax.jit
+    @jax.vmap
+    def first_turn(key):
+        state = env.init(key)
+        return env.step(state, jnp.argmax(env.legal_action_mask(state)))
+
     keys = jax.random.split(jax.random.key(2), 3)
-    batch = jax.jit(jax.vmap(env.init))(keys)
-    actions = jnp.argmax(jax.vmap(env.legal_action_mask)(batch), axis=-1)
-    batch = jax.jit(jax.vmap(env.step))(batch, actions)
+    batch = first_turn(keys)
     for i, key in enumerate(keys):
-        chex.assert_trees_all_equal(jax.tree.map(lambda leaf, i=i: leaf[i], batch), step(init(key), actions[i]))
+        state = init(key)
+        after = step(state, jnp.int32(np.argmax(mask(state))))
+        chex.assert_trees_all_equal(jax.tree.map(lambda leaf, i=i: leaf[i], batch), after)
 
 
 def test_jit_changes_nothing(env):
@@ -273,61 +295,62 @@ def test_an_observation_is_its_view_flattened_in_order(env, states):
         assert (end,) == flat.shape
 
 
-def test_a_determinization_is_the_same_to_its_player(env, states):
-    """The leak test: every honest version, every seat, states from all over the game."""
+class Worlds(NamedTuple):
+    """What determinizations of many states, each for every seat, have in common with them and with each other."""
 
+    seen: chex.Array  # bool[state, seat, check]  what the player may know differs: versions, mask, public facts
+    drawn_again: chex.Array  # bool[state, seat, leaf]  from another world of the player, with the same key
+    from_truth: chex.Array  # bool[state, seat, leaf]  differs from the state
+    from_other: chex.Array  # bool[state, seat, leaf]  differs from a world of another key
+
+
+@pytest.fixture(scope="module")
+def worlds(env, states):
     @jax.jit
-    def differences(key, states):
-        def one(key, state):
-            def seat(key, player):
-                world = env.determinize(key, state, player)
-                seen = [
-                    (env.observe(world, player, version) != env.observe(state, player, version)).any()
-                    for version in env.honest_versions
-                ]
-                mine = player == state.current_player
-                masks = (env.legal_action_mask(world) != env.legal_action_mask(state)).any() & mine
-                public = (env.scores(world) != env.scores(state)).any() | (world.current_player != state.current_player)
-                return jnp.stack([*seen, masks, public])
-
-            return jax.vmap(seat)(jax.random.split(key, env.num_players), jnp.arange(env.num_players))
-
-        return jax.vmap(one)(jax.random.split(key, NUM_STATES), states)
-
-    assert not np.asarray(differences(jax.random.key(9), states)).any()
-
-
-def test_a_determinization_depends_on_nothing_hidden(env, states):
-    """Drawn from the state and from another of its player's worlds with the same key, it is the same state."""
-
-    @jax.jit
-    def differences(key, states):
+    def compare(key, states):
         def seat(key, state, player):
             key, other_key = jax.random.split(key)
             world = env.determinize(jax.random.clone(key), state, player)
-            again = env.determinize(key, env.determinize(other_key, state, player), player)
-            return jnp.stack(
-                [(a != b).any() for a, b in zip(jax.tree.leaves(world), jax.tree.leaves(again), strict=True)]
-            )
+            other = env.determinize(other_key, state, player)
+            again = env.determinize(key, other, player)
+            seen = [
+                (env.observe(world, player, version) != env.observe(state, player, version)).any()
+                for version in env.honest_versions
+            ]
+            mine = player == state.current_player
+            masks = (env.legal_action_mask(world) != env.legal_action_mask(state)).any() & mine
+            public = (env.scores(world) != env.scores(state)).any() | (world.current_player != state.current_player)
+            differences = (differing_leaves(world, reference) for reference in (again, state, other))
+            return Worlds(jnp.stack([*seen, masks, public]), *differences)
 
-        players = jnp.arange(NUM_STATES) % env.num_players
-        return jax.vmap(seat)(jax.random.split(key, NUM_STATES), states, players)
+        def every_seat(key, state):
+            keys = jax.random.split(key, env.num_players)
+            return jax.vmap(seat, (0, None, 0))(keys, state, jnp.arange(env.num_players))
 
+        return jax.vmap(every_seat)(jax.random.split(key, NUM_STATES), states)
+
+    return jax.device_get(compare(jax.random.key(9), states))
+
+
+def differing_leaves(one, other):
+    return jnp.stack([(a != b).any() for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True)])
+
+
+def test_a_determinization_is_the_same_to_its_player(worlds):
+    """The leak test: every honest version, every seat, states from all over the game."""
+    assert not worlds.seen.any()
+
+
+def test_a_determinization_depends_on_nothing_hidden(worlds, states):
+    """Drawn from the state and from another of its player's worlds with the same key, it is the same state."""
     fields = [jax.tree_util.keystr(path) for path, _ in jax.tree.leaves_with_path(states)]
-    found = np.asarray(differences(jax.random.key(9), states)).any(0)
-    assert [name for name, differs in zip(fields, found, strict=True) if differs] == []
+    assert [name for name, differs in zip(fields, worlds.drawn_again.any((0, 1)), strict=True) if differs] == []
 
 
-def test_a_determinization_hides_the_truth(env, states):
-    """Some worlds differ from the state they were drawn from, and two keys give two worlds."""
-
-    @jax.jit
-    def worlds(key, states):
-        return jax.vmap(lambda k, s: env.determinize(k, s, 0))(jax.random.split(key, NUM_STATES), states)
-
-    one, other = worlds(jax.random.key(1), states), worlds(jax.random.key(2), states)
-    for reference in (states, other):
-        assert any((a != b).any() for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(reference), strict=True))
+def test_a_determinization_hides_the_truth(worlds):
+    """Some worlds differ from the state they were drawn from, and two keys give two worlds: for every seat."""
+    assert worlds.from_truth.any((0, 2)).all()
+    assert worlds.from_other.any((0, 2)).all()
 
 
 def test_random_states_are_mid_game(env, states):

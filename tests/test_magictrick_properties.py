@@ -216,28 +216,6 @@ def test_belief_and_worlds_do_not_look_at_hidden_values():
     chex.assert_trees_all_equal(*twice(random_states(TWO_HANDS, jax.random.key(4), 64, 200)))
 
 
-def test_no_dtype_depends_on_x64():
-    """A scan whose carry became int64 there once raised in `determinize`."""
-    narrow, was = shapes(), jax.config.jax_enable_x64
-    jax.config.update("jax_enable_x64", True)
-    try:
-        assert shapes() == narrow
-    finally:
-        jax.config.update("jax_enable_x64", was)
-
-
-def shapes():
-    """Shapes and dtypes of everything that the env answers; nothing is computed."""
-
-    def ask(key):
-        state = TWO_HANDS.init(key)
-        views = [TWO_HANDS.view(state, 1, version) for version in TWO_HANDS.observation_versions]
-        world = TWO_HANDS.determinize(key, state, 1)
-        return state, TWO_HANDS.step(state, 3), world, views, TWO_HANDS.scores(state), TWO_HANDS.winners(state)
-
-    return jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype), jax.eval_shape(ask, jax.random.key(0)))
-
-
 def test_mt_51_later_hands_are_dealt_anew_and_earlier_ones_stay():
     """MT-51: a world knows nothing of the hands to come."""
     env = jaxgames.make("magictrick", num_hands=3)

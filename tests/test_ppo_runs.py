@@ -4,7 +4,6 @@ import csv
 import dataclasses
 import errno
 import json
-import os
 import pathlib
 import shutil
 import signal
@@ -50,14 +49,11 @@ FOUND = {"wins_percent": (25.0, 1.0), "score": (3.0, 0.5), "harry_save_rate": (f
 
 
 @pytest.fixture(scope="module", autouse=True)
-def compile_once(tmp_path_factory):
-    """Runs here compile the same few programs: keep them, in this process and on disk for others."""
-    before = jax.config.jax_compilation_cache_dir
-    jax.config.update("jax_compilation_cache_dir", str(tmp_path_factory.mktemp("compiled")))
+def compile_once():
+    """Runs here compile the same few programs: keep them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runs, "compile_call", remembering(runs.compile_call))
         yield
-    jax.config.update("jax_compilation_cache_dir", before)
 
 
 def remembering(compile_call):
@@ -356,9 +352,7 @@ test_ppo_runs.drive(run=sys.argv[1], **test_ppo_runs.SETTINGS)
 
 def test_kill_9_while_a_checkpoint_is_written_loses_only_what_came_after_the_last(finished, tmp_path, quick_match):
     folder = tmp_path / "killed"
-    cache = jax.config.jax_compilation_cache_dir
-    environment = os.environ | {"JAX_COMPILATION_CACHE_DIR": cache}
-    child = subprocess.run([sys.executable, "-c", KILLED, str(folder)], cwd=ROOT, env=environment)
+    child = subprocess.run([sys.executable, "-c", KILLED, str(folder)], cwd=ROOT)
     assert child.returncode == -signal.SIGKILL
     assert sorted(path.name for path in (folder / "checkpoints").iterdir()) == [".4.partial", "2"]
     assert drive(resume=str(folder)) == 0
@@ -396,7 +390,6 @@ def test_two_processes_share_a_run_halt_together_and_resume_bit_for_bit(tmp_path
     with socket.socket() as taken:
         taken.bind(("localhost", 0))
         address = f"localhost:{taken.getsockname()[1]}"
-    environment = os.environ | {"JAX_COMPILATION_CACHE_DIR": jax.config.jax_compilation_cache_dir}
     started = [
         subprocess.Popen(
             [
@@ -405,7 +398,6 @@ def test_two_processes_share_a_run_halt_together_and_resume_bit_for_bit(tmp_path
                 f"from tests import test_ppo_runs as t; t.train_as_one_of_two{address, i, str(tmp_path)}",
             ],
             cwd=ROOT,
-            env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

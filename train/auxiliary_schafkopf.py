@@ -1,13 +1,13 @@
 """An auxiliary head of Schafkopf: who plays with whom, before the called ace shows it."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import chex
 import jax.numpy as jnp
 import optax
 
 from jaxgames.schafkopf.cards import CALLED_ACE, NUM_SEATS, WENZ, of_contract
-from jaxgames.schafkopf.state import gone, seats
+from jaxgames.schafkopf.state import State, gone, seats
 from jaxgames.tricks import seats_from
 
 
@@ -23,7 +23,7 @@ class Auxiliary:
 
     heads = (("teams", NUM_SEATS),)
 
-    def note(self, state: Any, action: chex.Array) -> Labels:
+    def note(self, state: State, action: chex.Array) -> Labels:
         """Taken down before each step, from what the table knows."""
         del action
         ace = of_contract(CALLED_ACE, state.contract)

@@ -12,7 +12,6 @@ import functools
 import pathlib
 import sys
 from collections.abc import Callable
-from typing import Any
 
 import chex
 import jax
@@ -22,11 +21,13 @@ import tyro
 
 import agents
 import jaxgames
+from agents.networks import Params
 from agents.skullking import use_ability
 from jaxgames import Env
 from jaxgames.options import UserError, read_option
 from jaxgames.skullking import SkullKingEnv
 from jaxgames.skullking.cards import BIDDING, PLAYING
+from jaxgames.skullking.state import State
 from train.matches import Played, mean_and_error, play, play_batch
 from train.protocols import Figures, Protocol, protocol_of
 
@@ -97,7 +98,7 @@ def versus(env: Env, one: agents.Agent, rest: agents.Agent, seed: int, deals: in
 
 def make_match(
     env: Env,
-    agent: Callable[[Any], agents.Agent],
+    agent: Callable[[Params], agents.Agent],
     rivals: list[agents.Agent],
     batch: int,
     protocol: Protocol | None = None,
@@ -113,7 +114,7 @@ def make_match(
         cast = tuple(protocol.cast(agent(params), rivals[rival]))
         return play_batch(env, cast, protocol.watch, deal_keys, jnp.asarray(protocol.lineup), act_key)
 
-    def match(params: Any, rival: int, key: chex.PRNGKey, deals: int) -> Figures:
+    def match(params: Params, rival: int, key: chex.PRNGKey, deals: int) -> Figures:
         parts = []
         for part_key in jax.random.split(key, -(-deals // batch)):
             deal_key, act_key = jax.random.split(part_key)
@@ -129,7 +130,7 @@ def with_abilities(env: SkullKingEnv, agent: agents.Agent, policy: str) -> agent
     if policy == "learned":
         return agent
 
-    def act(key: chex.PRNGKey, state: Any, player: chex.Array) -> chex.Array:
+    def act(key: chex.PRNGKey, state: State, player: chex.Array) -> chex.Array:
         play_key, ability_key = jax.random.split(key)
         is_ordinary = (state.phase == BIDDING) | (state.phase == PLAYING)
         swapped = use_ability(env, ability_key, state, player, policy)

@@ -5,7 +5,7 @@ Every agent sits in every seat of the same deals, so that neither the cards nor 
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple
 
 import chex
 import jax
@@ -13,14 +13,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import Env, pick
+from jaxgames.env import StateT
 
 Watch = tuple[Any, Callable]  # what is collected along a game: the first log, and log(log, before, action, after)
 
 
-class Played(NamedTuple):
+class Played(NamedTuple, Generic[StateT]):
     """Finished games: [deal, rotation, ...]."""
 
-    states: Any  # the last state of each game
+    states: StateT  # the last state of each game
     returns: chex.Array  # float32[deal, rotation, seat], the sum of all rewards
     lineup: chex.Array  # int[rotation, seat], which agent sat where
     log: Any  # what `watch` collected: [deal, rotation, ...]

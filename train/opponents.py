@@ -1,15 +1,15 @@
 """Who sits at the other seats while the learner plays: itself, its past selves, or any agent, drawn for each game."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import chex
 import jax
 import jax.numpy as jnp
 
 import agents
-from agents.networks import Model, decide
-from jaxgames import Env
+from agents.networks import Model, Params, decide
+from jaxgames import Env, State
 from jaxgames.options import UserError
 
 SELF, PAST = "self", "past"
@@ -114,12 +114,12 @@ def is_learner(mixture: Mixture, lineup: Lineup, seat: chex.Array) -> chex.Array
 class PastSelves(NamedTuple):
     """Parameters of the learner as it once was."""
 
-    params: Any  # [self, ...]
+    params: Params  # [self, ...]
     updates: chex.Array  # int32[self]  when each was the present one
 
 
 def rival_actions(
-    model: Model, mixture: Mixture, past: PastSelves, lineup: Lineup, states: Any, own: chex.Array, key: chex.PRNGKey
+    model: Model, mixture: Mixture, past: PastSelves, lineup: Lineup, states: State, own: chex.Array, key: chex.PRNGKey
 ) -> chex.Array:
     """int32[env]: the rivals' actions, and the learner's `own` where it is its own rival.
 
@@ -150,7 +150,7 @@ def widened(lanes: slice, multiple: int, num_envs: int) -> slice:
     return slice(start, start + size)
 
 
-def past_actions(model: Model, past: PastSelves, states: Any, keys: chex.PRNGKey) -> chex.Array:
+def past_actions(model: Model, past: PastSelves, states: State, keys: chex.PRNGKey) -> chex.Array:
     """int32[env]: each past self decides for its own part of the games, so all of them cost one forward pass."""
     count = past.updates.shape[0]
 
@@ -161,13 +161,13 @@ def past_actions(model: Model, past: PastSelves, states: Any, keys: chex.PRNGKey
     return jax.vmap(of_one, (0, 1, 1), 1)(past.params, *dealt_out).ravel()
 
 
-def first_selves(params: Any, count: int) -> PastSelves:
+def first_selves(params: Params, count: int) -> PastSelves:
     """The beginning: all past selves are the present one."""
     copies = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (count, *jnp.shape(leaf))), params)
     return PastSelves(copies, jnp.zeros(count, jnp.int32))
 
 
-def keep_self(past: PastSelves, params: Any, updates: chex.Array, every: int) -> PastSelves:
+def keep_self(past: PastSelves, params: Params, updates: chex.Array, every: int) -> PastSelves:
     """Every so many updates the present self takes the place of a past one: of the one that is missed least.
 
     That is the one whose neighbours in time, the present included, are nearest to each other. What remains is spread

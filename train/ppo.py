@@ -14,8 +14,9 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from agents.networks import Model, reconsider
+from agents.networks import Model, Params, reconsider
 from jaxgames import Env
+from jaxgames.env import TreeT
 from train import opponents, replay
 from train.advantage import advantage_by_seat
 from train.opponents import Mixture, PastSelves
@@ -56,7 +57,7 @@ class Task:
 class Learner(NamedTuple):
     """What is learned."""
 
-    params: Any
+    params: Params
     optimiser: Any
     replay_optimiser: Any  # of the steps on replayed decisions, or ()
     past: PastSelves
@@ -274,7 +275,7 @@ def experience(batch: Batch) -> replay.Experience:
 
 
 def loss(
-    cfg: PPO, task: Task, params: Any, batch: Batch, entropy_weight: chex.Array, axis: Axis = ()
+    cfg: PPO, task: Task, params: Params, batch: Batch, entropy_weight: chex.Array, axis: Axis = ()
 ) -> tuple[chex.Array, dict]:
     """The clipped objective with value and entropy terms over the rows that teach.
 
@@ -338,7 +339,7 @@ def summarise(batch: Batch, axis: Axis = ()) -> dict[str, chex.Array]:
     }
 
 
-def across(axis: Axis, tree: Any) -> Any:
+def across(axis: Axis, tree: TreeT) -> TreeT:
     """The mean over all shards."""
     return jax.lax.pmean(tree, axis) if axis else tree
 

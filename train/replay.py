@@ -11,7 +11,7 @@ import flashbax
 import jax
 import jax.numpy as jnp
 
-from agents.networks import reconsider
+from agents.networks import Params, reconsider
 
 if TYPE_CHECKING:
     from train.ppo import Task
@@ -53,7 +53,7 @@ def importance(probability: chex.Array, count: chex.Array) -> chex.Array:
 
 
 def replay_loss(
-    cfg: "PPO", task: "Task", params: Any, present: Any, experience: Experience, weight: chex.Array
+    cfg: "PPO", task: "Task", params: Params, present: Any, experience: Experience, weight: chex.Array
 ) -> chex.Array:
     """Value and labels of stored decisions, with the policy held to that of the `present` parameters."""
 

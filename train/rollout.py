@@ -6,8 +6,8 @@ import chex
 import jax
 import jax.numpy as jnp
 
-from agents.networks import Decision, decide
-from jaxgames import Env, pick, vector
+from agents.networks import Decision, Params, decide
+from jaxgames import Env, State, pick, vector
 from train import opponents
 from train.opponents import Lineup
 
@@ -21,7 +21,7 @@ STAGGER = 400  # random moves that carry a game of any length away from its star
 class Tables(NamedTuple):
     """The games being played."""
 
-    states: Any  # [env, ...]
+    states: State  # [env, ...]
     lineup: Lineup
     returns: chex.Array  # float32[env, seat], rewards of the running game
 
@@ -52,7 +52,7 @@ def seat_players(task: "Task", updates: chex.Array, key: chex.PRNGKey, num_envs:
     )
 
 
-def stagger(env: Env, states: Any, key: chex.PRNGKey, **data: Any) -> Any:
+def stagger(env: Env, states: State, key: chex.PRNGKey, **data: Any) -> Any:
     """The games after different numbers of random moves. Games that start together would stay together."""
     num_envs = states.done.shape[0]
     step = vector.make_step(env, num_envs)
@@ -113,7 +113,7 @@ def rollout(
     return jax.lax.scan(turn, tables, jax.random.split(key, num_steps))
 
 
-def values_to_move(task: "Task", params: Any, states: Any) -> chex.Array:
+def values_to_move(task: "Task", params: Params, states: State) -> chex.Array:
     """float32[env]: what the seats to move expect."""
 
     def of_one(state):

@@ -13,7 +13,18 @@ import jax
 
 from agents import checkpoints
 from agents.networks import hands, hybrid, lstm, mlp, pointer, transformer
-from agents.networks.model import Decision, Kept, Model, Output, consider, decide, likeliest, network_agent, reconsider
+from agents.networks.model import (
+    Decision,
+    Kept,
+    Model,
+    Output,
+    Params,
+    consider,
+    decide,
+    likeliest,
+    network_agent,
+    reconsider,
+)
 from agents.networks.policies import Categorical, Policy, categorical
 from jaxgames import Env
 from jaxgames.options import UserError
@@ -25,6 +36,7 @@ __all__ = [
     "Kept",
     "Model",
     "Output",
+    "Params",
     "Policy",
     "categorical",
     "consider",
@@ -71,7 +83,7 @@ def describe(model: Model) -> dict[str, Any]:
     return {"kind": kind, "fields": fields}
 
 
-def load(path: str, env: Env) -> tuple[Model, Any]:
+def load(path: str, env: Env) -> tuple[Model, Params]:
     """(model, params) of a run or checkpoint folder, or of an agent that comes with this repository under that name;
     refused unless it is of this game and fits it."""
     items, manifest = checkpoints.load(checkpoints.find(path), ("params",), env.id, env.version)

@@ -19,6 +19,7 @@ from jaxgames.options import UserError
 from jaxgames.saboteur import SaboteurEnv
 from jaxgames.saboteur.cards import MAX_HAND
 from jaxgames.saboteur.rules import held
+from jaxgames.saboteur.state import State
 
 REACH = 10.0  # SB-51 looks at points within -10..10
 
@@ -58,12 +59,12 @@ class Hybrid(nn.Module):
         return Output(wishes, head(1, "value", 1.0)[0], Labels(self.auxiliary, self.dtype, name="labels")(hidden))
 
 
-class HybridModel(Model):
+class HybridModel(Model[State]):
     """A choice is (card, point, orientation); the rollout keeps the state."""
 
     env: SaboteurEnv
 
-    def legal(self, state: Any) -> chex.Array:
+    def legal(self, state: State) -> chex.Array:
         """bool[7]: slots with a card, and the skip (always, or only when stuck: then the wish is granted otherwise)."""
         legal = jnp.append(held(state, state.current_player) >= 0, True) | state.done
         return legal if self.shape is None else self.shape(state, legal)
@@ -73,12 +74,12 @@ class HybridModel(Model):
         point = Gaussian(heads.point, heads.deviation)
         return Joint((categorical(heads.card, legal), point, categorical(heads.orientation, both)))
 
-    def act(self, state: Any, legal: chex.Array, choice: tuple) -> chex.Array:
+    def act(self, state: State, legal: chex.Array, choice: tuple) -> chex.Array:
         del legal
         card, (x, y), orientation = choice
         return self.env.snap(state, (card, x, y, orientation))
 
-    def keep(self, state: Any, seat: chex.Array, view: Any, legal: Any) -> Kept:
+    def keep(self, state: State, seat: chex.Array, view: Any, legal: Any) -> Kept:
         del view, legal
         return Kept(state, seat)
 

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from agents.networks.mlp import through
 from agents.networks.model import Labels, Model, Output, hidden_layer
-from jaxgames import Env
+from jaxgames import Env, State
 from jaxgames.env import flatten
 from jaxgames.options import UserError
 
@@ -67,7 +67,7 @@ class LSTM(nn.Module):
 class SequenceModel(Model):
     """Reads the view of a version with sequences in it."""
 
-    def look(self, state: Any, seat: chex.Array) -> Sequences:
+    def look(self, state: State, seat: chex.Array) -> Sequences:
         view = self.env.view(state, seat, self.version)._asdict()
         rows = {name: view.pop(name) for name in LENGTHS if name in view}
         lengths = tuple(view.pop(LENGTHS[name]) for name in rows)

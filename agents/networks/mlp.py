@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from agents.networks.model import Labels, Model, Output, hidden_layer
-from jaxgames import Env
+from jaxgames import Env, State
 
 # Named heads of a game, in the order of its flat actions; actions behind them are forced and need no output.
 HEADS = {"skullking": (("bid", 11), ("card", 13), ("rosie", 6), ("bendt", 13), ("roatan", 3), ("harry", 3))}
@@ -58,7 +58,7 @@ class MLP(nn.Module):
 class FlatModel(Model):
     """The flat observation, by choice with the legal mask behind it."""
 
-    def look(self, state: Any, seat: chex.Array) -> chex.Array:
+    def look(self, state: State, seat: chex.Array) -> chex.Array:
         view = super().look(state, seat)
         return jnp.append(view, self.legal(state)) if self.network.reads_mask else view
 

@@ -6,7 +6,7 @@ Everything here is about one decision of one seat; a batch of games is a `vmap`.
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeAlias
 
 import chex
 import flax.linen as nn
@@ -16,6 +16,9 @@ import jax.numpy as jnp
 from agents.networks.policies import Categorical, Policy, categorical
 from jaxgames import Env
 from jaxgames.cards import members, pack
+from jaxgames.env import StateT
+
+Params: TypeAlias = chex.ArrayTree  # of a network
 
 
 class Output(NamedTuple):
@@ -44,23 +47,23 @@ class Decision(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Model:
+class Model(Generic[StateT]):
     """A network for a game: reads the flat observation, and chooses one of the legal actions.
 
     Networks that read or choose otherwise come with a model of their own.
     """
 
-    env: Env
+    env: Env[StateT]
     network: nn.Module
     version: str  # of the observation
-    shape: Callable[[Any, chex.Array], chex.Array] | None = None
+    shape: Callable[[StateT, chex.Array], chex.Array] | None = None
     """what a learner leaves of the legal actions while it trains: (state, legal) -> legal; agents play without it"""
 
-    def look(self, state: Any, seat: chex.Array) -> Any:
+    def look(self, state: StateT, seat: chex.Array) -> Any:
         """The view that the network reads, a pytree."""
         return self.env.observe(state, seat, self.version).astype(jnp.float32)
 
-    def legal(self, state: Any) -> Any:
+    def legal(self, state: StateT) -> Any:
         """What the player to move may choose."""
         legal = self.env.legal_action_mask(state)
         return legal if self.shape is None else self.shape(state, legal)
@@ -69,12 +72,12 @@ class Model:
         """The distribution over legal choices."""
         return categorical(heads, legal)
 
-    def act(self, state: Any, legal: Any, choice: Any) -> chex.Array:
+    def act(self, state: StateT, legal: Any, choice: Any) -> chex.Array:
         """int32[], the action that a choice stands for."""
         del state, legal
         return choice
 
-    def keep(self, state: Any, seat: chex.Array, view: Any, legal: Any) -> Any:
+    def keep(self, state: StateT, seat: chex.Array, view: Any, legal: Any) -> Any:
         """What a rollout stores of a decision."""
         del state, seat
         return Kept(view, pack(legal))
@@ -83,11 +86,11 @@ class Model:
         """(view, legal) of a stored decision."""
         return kept.view, members(kept.mask, self.env.num_actions)
 
-    def read(self, params: Any, view: Any) -> Output:
+    def read(self, params: Params, view: Any) -> Output:
         """What the network says about a view."""
         return self.network.apply(params, view)  # type: ignore[return-value]
 
-    def init(self, key: chex.PRNGKey) -> Any:
+    def init(self, key: chex.PRNGKey) -> Params:
         """Parameters that have learned nothing."""
         return self.network.init(key, jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), self.view_shapes()))
 
@@ -97,7 +100,7 @@ class Model:
 
 
 def decide(
-    model: Model, params: Any, state: Any, seat: chex.Array, key: chex.PRNGKey, greedy: bool = False
+    model: Model[StateT], params: Params, state: StateT, seat: chex.Array, key: chex.PRNGKey, greedy: bool = False
 ) -> Decision:
     """The decision of `seat`, who is to move: sampled, or the most likely one."""
     view, legal = model.look(state, seat), model.legal(state)
@@ -112,33 +115,35 @@ def decide(
     )
 
 
-def consider(model: Model, params: Any, state: Any, seat: chex.Array) -> tuple[Policy, Output]:
+def consider(model: Model[StateT], params: Params, state: StateT, seat: chex.Array) -> tuple[Policy, Output]:
     """What these parameters would do as `seat`, who is to move."""
     return judge(model, params, model.look(state, seat), model.legal(state))
 
 
-def reconsider(model: Model, params: Any, kept: Any) -> tuple[Policy, Output]:
+def reconsider(model: Model[StateT], params: Params, kept: Any) -> tuple[Policy, Output]:
     """What these parameters would do about a stored decision."""
     return judge(model, params, *model.recall(kept))
 
 
-def judge(model: Model, params: Any, view: Any, legal: Any) -> tuple[Policy, Output]:
+def judge(model: Model[StateT], params: Params, view: Any, legal: Any) -> tuple[Policy, Output]:
     """What a network says about a view."""
     out = model.read(params, view)
     return model.policy(out.heads, legal), out
 
 
-def network_agent(model: Model, params: Any, greedy: bool = False):
+def network_agent(model: Model[StateT], params: Params, greedy: bool = False):
     """The network as an agent; `params` may be traced, so one compilation serves every stage of a training."""
     model = dataclasses.replace(model, shape=None)
 
-    def act(key: chex.PRNGKey, state: Any, player: chex.Array) -> chex.Array:
+    def act(key: chex.PRNGKey, state: StateT, player: chex.Array) -> chex.Array:
         return decide(model, params, state, player, key, greedy).action
 
     return act
 
 
-def likeliest(model: Model, params: Any, state: Any, seat: chex.Array, count: int) -> tuple[chex.Array, chex.Array]:
+def likeliest(
+    model: Model[StateT], params: Params, state: StateT, seat: chex.Array, count: int
+) -> tuple[chex.Array, chex.Array]:
     """(probability float32[count], action int32[count]) of the likeliest choices, the best first; 0 behind the last."""
     policy, _ = consider(model, params, state, seat)
     if not isinstance(policy, Categorical):

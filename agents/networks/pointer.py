@@ -16,6 +16,7 @@ from jaxgames.options import UserError
 from jaxgames.saboteur import SaboteurEnv, observe, points
 from jaxgames.saboteur.cards import COPIES, NUM_TOOLS
 from jaxgames.saboteur.rules import held
+from jaxgames.saboteur.state import State
 
 
 class Mine(NamedTuple):
@@ -39,7 +40,7 @@ class Legal(NamedTuple):
 class Kept(NamedTuple):
     """The state itself: a fifth of what the network reads of it, and a ninth of the mask of actions."""
 
-    state: Any
+    state: State
     seat: chex.Array
 
 
@@ -87,12 +88,12 @@ class Pointer(nn.Module):
         return Output(logits, value, Labels(self.auxiliary, self.dtype, name="labels")(context))
 
 
-class PointerModel(Model):
+class PointerModel(Model[State]):
     """A choice is an action with the number of a point in place of a cell; the rollout keeps the state."""
 
     env: SaboteurEnv
 
-    def look(self, state: Any, seat: chex.Array) -> Mine:
+    def look(self, state: State, seat: chex.Array) -> Mine:
         env, seat = self.env, jnp.asarray(seat, jnp.int32)
         found = points.find_points(env, state, seat)
         kinds = held(state, seat)
@@ -105,7 +106,7 @@ class PointerModel(Model):
             facts=facts(env, state, seat),
         )
 
-    def legal(self, state: Any) -> Legal:
+    def legal(self, state: State) -> Legal:
         found = points.find_points(self.env, state, state.current_player.astype(jnp.int32))
         choices = points.legal_choices(self.env, state, found)
         return Legal(choices if self.shape is None else self.shape(state, choices), found)
@@ -113,11 +114,11 @@ class PointerModel(Model):
     def policy(self, heads: Any, legal: Legal) -> Categorical:
         return categorical(heads, legal.choices)
 
-    def act(self, state: Any, legal: Legal, choice: chex.Array) -> chex.Array:
+    def act(self, state: State, legal: Legal, choice: chex.Array) -> chex.Array:
         del state
         return points.action_of(self.env, legal.points, choice)
 
-    def keep(self, state: Any, seat: chex.Array, view: Mine, legal: Legal) -> Kept:
+    def keep(self, state: State, seat: chex.Array, view: Mine, legal: Legal) -> Kept:
         del view, legal
         return Kept(state, seat)
 
@@ -125,7 +126,7 @@ class PointerModel(Model):
         return self.look(kept.state, kept.seat), self.legal(kept.state)
 
 
-def player_facts(env: Any, state: Any, seat: chex.Array) -> chex.Array:
+def player_facts(env: SaboteurEnv, state: State, seat: chex.Array) -> chex.Array:
     """float32[seat, 22]: what everybody knows of each player, and what it and the observer did to each other and in all
     with tools; the observer is the first."""
     n = env.num_players
@@ -137,7 +138,7 @@ def player_facts(env: Any, state: Any, seat: chex.Array) -> chex.Array:
     return jnp.concatenate(rows, axis=-1).astype(jnp.float32)
 
 
-def facts(env: Any, state: Any, seat: chex.Array) -> chex.Array:
+def facts(env: SaboteurEnv, state: State, seat: chex.Array) -> chex.Array:
     """float32[fact]: pile, skips, own role, round, goals, and which cards the player has accounted for."""
     known = observe.known_goals(env, state, seat)
     is_gold = known & (state.goals[state.round] == observe.GOLD)

@@ -12,7 +12,7 @@ import flax.linen as nn
 import jax.numpy as jnp
 
 from agents.networks.model import Labels, Model, Output, hidden_layer
-from jaxgames import Env
+from jaxgames import Env, State
 from jaxgames.options import UserError
 from jaxgames.skyjo.cards import HISTORY_UNKNOWN, MIN_VALUE, NUM_COLUMNS, NUM_ROWS, NUM_SLOTS, NUM_VALUES, Record
 
@@ -103,7 +103,7 @@ class Transformer(nn.Module):
 class TableModel(Model):
     """Reads both versions of Skyjo's observation: the records are in `tokens`, what became of a slot in `flat`."""
 
-    def look(self, state: Any, seat: chex.Array) -> Table:
+    def look(self, state: State, seat: chex.Array) -> Table:
         flat, tokens = (self.env.view(state, seat, version) for version in ("flat", "tokens"))
         actor = tokens.action_tokens[:, 0]
         is_recent = tokens.action_tokens_since_last_turn[:, 1] != HISTORY_UNKNOWN

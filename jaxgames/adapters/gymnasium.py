@@ -13,7 +13,7 @@ import numpy as np
 from jaxgames.env import Env, StateT
 from jaxgames.options import check_choice, check_int
 
-Opponent = Callable[[chex.PRNGKey, Any, chex.Array], chex.Array]  # act(key, state, player) -> action
+Opponent = Callable[[chex.PRNGKey, StateT, chex.Array], chex.Array]  # act(key, state, player) -> action
 
 
 class SeatEnv(gymnasium.Env, Generic[StateT]):
@@ -31,7 +31,7 @@ class SeatEnv(gymnasium.Env, Generic[StateT]):
     def __init__(
         self,
         env: Env[StateT],
-        opponent: Opponent | None = None,
+        opponent: Opponent[StateT] | None = None,
         seat: int = 0,
         render_mode: str | None = None,
         version: str | None = None,
@@ -46,18 +46,18 @@ class SeatEnv(gymnasium.Env, Generic[StateT]):
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, object] | None = None
-    ) -> tuple[np.ndarray, dict[str, Any]]:
+    ) -> tuple[np.ndarray, dict[str, object]]:
         super().reset(seed=seed)
         game_seed = np.uint32(self.np_random.integers(2**31))
         self.state, self._key, paid, seen, mask = self._begin(game_seed, np.int32(self.seat))
         self._owed = float(paid)
         return np.asarray(seen), {"action_mask": np.asarray(mask), "reward_before": self._owed}
 
-    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+    def step(self, action: int | np.integer) -> tuple[np.ndarray, float, bool, bool, dict[str, object]]:
         after = self._go_on(self.state, self._key, np.int32(action), np.int32(self.seat))
         self.state, self._key, paid, seen, mask = after
         reward, self._owed = self._owed + float(paid), 0.0
-        info = {"action_mask": np.asarray(mask)}
+        info: dict[str, object] = {"action_mask": np.asarray(mask)}
         return np.asarray(seen), reward, bool(self.state.terminated), bool(self.state.truncated), info
 
     def render(self) -> str:  # type: ignore[override]

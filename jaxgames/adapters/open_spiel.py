@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyspiel
@@ -15,7 +15,7 @@ from jaxgames.records import plain
 
 # The games bound their payments by their rules, not by a number; OpenSpiel wants one.
 BOUND = 1e6
-PARAMETERS = {"options": "{}", "deals": 1000, "version": ""}
+PARAMETERS: dict[str, str | int] = {"options": "{}", "deals": 1000, "version": ""}
 
 
 def load(env: Env, deals: int = 1000, version: str | None = None) -> pyspiel.Game:
@@ -56,10 +56,10 @@ class CardGame(pyspiel.Game):
 
     name: ClassVar[str]
 
-    def __init__(self, params: dict[str, Any] | None = None):
-        given: dict[str, Any] = PARAMETERS | (params or {})
-        env = jaxgames.make(self.name, **json.loads(given["options"].replace(";", ",")))
-        self.run, self.deals, self.version = compiled(env), int(given["deals"]), given["version"] or None
+    def __init__(self, params: dict[str, str | int] | None = None):
+        given = PARAMETERS | (params or {})
+        env = jaxgames.make(self.name, **json.loads(str(given["options"]).replace(";", ",")))
+        self.run, self.deals, self.version = compiled(env), int(given["deals"]), str(given["version"]) or None
         about = pyspiel.GameInfo(
             num_distinct_actions=env.num_actions,
             max_chance_outcomes=self.deals,
@@ -74,7 +74,7 @@ class CardGame(pyspiel.Game):
     def new_initial_state(self) -> "CardState":
         return CardState(self)
 
-    def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> "Observer":
+    def make_py_observer(self, iig_obs_type: object = None, params: object = None) -> "Observer":
         return Observer(self)
 
 
@@ -100,6 +100,7 @@ class CardState(pyspiel.State):
         return [(deal, 1 / self.deals) for deal in range(self.deals)]
 
     def _legal_actions(self, player: int) -> list[int]:
+        assert self.game_state is not None, "chance moves first"
         return np.flatnonzero(self.run.facts(self.game_state).mask).tolist()
 
     def _apply_action(self, action: int) -> None:
@@ -112,6 +113,7 @@ class CardState(pyspiel.State):
     def _action_to_string(self, player: int, action: int) -> str:
         if player == pyspiel.PlayerId.CHANCE:
             return f"deal {action}"
+        assert self.game_state is not None, "chance moves first"
         return self.run.env.action_name(self.game_state, action)
 
     def resample_from_infostate(self, player: int, sampler: Callable[[], float]) -> "CardState":

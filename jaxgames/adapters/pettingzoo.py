@@ -1,6 +1,6 @@
 """A game as PettingZoo has games: agents take turns, each sees its own observation and action mask."""
 
-from typing import Any, Generic
+from typing import Generic
 
 import numpy as np
 from gymnasium import spaces
@@ -57,13 +57,14 @@ class TableEnv(AECEnv, Generic[StateT]):
         self.infos: dict[str, dict[str, object]] = {agent: {} for agent in self.agents}
         self.agent_selection = self._to_move()
 
-    def step(self, action: Any) -> None:
+    def step(self, action: int | np.integer | None) -> None:
+        """The action of the player to move; None from one whose game is over, as PettingZoo has it."""
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
         self._cumulative_rewards[agent] = 0.0
-        self.state_of_game = state = self._run.step(self.state_of_game, int(action))
+        self.state_of_game = state = self._run.step(self.state_of_game, int(action))  # type: ignore[arg-type]
         for seat, name in enumerate(self.possible_agents):
             self.rewards[name] = float(state.rewards[seat])
             self.terminations[name], self.truncations[name] = bool(state.terminated), bool(state.truncated)

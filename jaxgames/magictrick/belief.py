@@ -11,7 +11,7 @@ position that needs more is seen and done again with more room, at last in a den
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import chex
 import jax
@@ -98,7 +98,7 @@ def ways_between(start: chex.Array, end: chex.Array) -> chex.Array:
     return jnp.asarray(WAYS)[(end - start) & (WAYS.size - 1)]
 
 
-def posterior(state: State, use: Callable[[Chains], Any]) -> Any:
+def posterior(state: State, use: Callable[[Chains], chex.Array]) -> chex.Array:
     """`use(chains)` of a position, from the shortest lists that hold all its boundaries."""
     words = balanced_cells(state)
     most = jax.lax.population_count(words).sum(axis=-1, dtype=jnp.int32).max()

@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 
 from jaxgames.cards import shuffles
-from jaxgames.env import Deal
-from jaxgames.env import State as BaseState
+from jaxgames.env import Deal, at_the_start
+from jaxgames.env import State as SharedState
 from jaxgames.magictrick.cards import NO_BID, NO_CARD, NUM_CARDS, NUM_SEATS, NUM_SLOTS, value_of
 from jaxgames.options import check_deal_int, check_deal_keys, check_permutation
 from jaxgames.tricks import seat_after
@@ -22,7 +22,7 @@ BIDDING = 1
 
 
 @chex.dataclass(frozen=True)
-class State(BaseState):
+class State(SharedState):
     """One game of `num_hands` hands. All of them are dealt at the start: shuffling inside a step would cost most."""
 
     dealt: chex.Array  # int8[hand, seat, slot]  the card in each slot, past and future hands included
@@ -70,11 +70,7 @@ def first_state(env: "MagicTrickEnv", deal: dict[str, chex.Array]) -> State:
     del env  # the deal has its number of hands
     leader = deal["first_leader"]
     return State(
-        current_player=leader,
-        rewards=jnp.zeros(NUM_SEATS, jnp.float32),
-        terminated=jnp.bool_(False),
-        truncated=jnp.bool_(False),
-        step_count=jnp.int32(0),
+        **at_the_start(NUM_SEATS, leader),
         dealt=deal_hands(deal["decks"]),
         hand_index=jnp.int8(0),
         first_leader=leader,

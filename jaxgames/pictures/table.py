@@ -1,7 +1,7 @@
 """The seats around a table, their hands and the trick between them; and what is asked of every position."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import jax
 import numpy as np
@@ -10,7 +10,7 @@ from jaxgames.pictures.cards import empty
 from jaxgames.pictures.svg import WIDTH, box, group, icon, tag, words
 
 if TYPE_CHECKING:
-    from jaxgames.env import Env, State
+    from jaxgames.env import Env, State, TreeT
     from jaxgames.host import Facts
 
 HEADER = 50  # height of the headline
@@ -160,7 +160,7 @@ def turn_words(env: "Env", state: "State", player: int | None, task: str) -> str
     return f"Game over: {', '.join(names[:-1])} and {names[-1]} win"
 
 
-def on_host(state: "State") -> Any:
+def on_host(state: "TreeT") -> "TreeT":
     """The same state in numpy: what is drawn from it costs no device."""
     return jax.tree.map(np.asarray, jax.device_get(state))
 
@@ -182,7 +182,7 @@ def winners(env: "Env", state: "State") -> np.ndarray:
     return _facts(env, state).winners
 
 
-def _facts(env: "Env", state: Any) -> "Facts":
+def _facts(env: "Env", state: "State") -> "Facts":
     from jaxgames.host import compiled  # the games are drawn by this module, and it drives them: not at import
 
     return compiled(env).facts(state)

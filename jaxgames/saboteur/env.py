@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import chex
@@ -158,7 +159,7 @@ class SaboteurEnv(Env[State]):
         """A uniform legal action, int32[], from one random uint32 word, without the flat mask."""
         return choose.random_action(self, state, word)
 
-    def snap(self, state: State, wish: Any, fallback: str = "another") -> chex.Array:
+    def snap(self, state: State, wish: Sequence[chex.Numeric], fallback: str = "another") -> chex.Array:
         """SB-51: the legal action meant by `wish` = (card, x, y, orientation[, target]), int32[]."""
         check_choice(self.id, "fallback", fallback, ("another", "skip"))
         if len(wish) not in (4, 5):

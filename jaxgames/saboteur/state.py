@@ -70,7 +70,7 @@ def draw_deal(env: "SaboteurEnv", key: chex.PRNGKey) -> Deal:
     return {"gold": shuffle(gold_key, NUM_GOLD_CARDS), "rounds": rounds}
 
 
-def read_deal(env: "SaboteurEnv", deal: Any) -> Deal:
+def read_deal(env: "SaboteurEnv", deal: Deal) -> Deal:
     """A given deal in the form of SB-10 as int8 arrays, or a ValueError that says what is wrong with it."""
     is_full = env.variant == "full"
     check_deal_keys(env.id, deal, ("gold", "rounds") if is_full else ("rounds",))
@@ -94,11 +94,7 @@ def first_state(env: "SaboteurEnv", deal: Deal) -> State:
     """The start of a game on a deal of `draw_deal` or `read_deal`."""
     n = env.num_players
     return State(
-        current_player=jnp.int8(0),
-        rewards=jnp.zeros(n, jnp.float32),
-        terminated=jnp.bool_(False),
-        truncated=jnp.bool_(False),
-        step_count=jnp.int32(0),
+        **contract.at_the_start(n),
         **cards_of(env, deal),
         **round_start(env),
         round=jnp.int8(0),

@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 
 from jaxgames.cards import shuffle
-from jaxgames.env import Deal
-from jaxgames.env import State as BaseState
+from jaxgames.env import Deal, at_the_start
+from jaxgames.env import State as SharedState
 from jaxgames.options import check_deal_int, check_deal_keys, check_permutation
 from jaxgames.schafkopf.cards import NO_BID, NO_CARD, NO_SEAT, NUM_CARDS, NUM_SEATS, NUM_TRICKS, bit, union
 from jaxgames.tricks import seat_after
@@ -23,7 +23,7 @@ NUM_STAGES = LAST_TRICK + 1
 
 
 @chex.dataclass(frozen=True)
-class State(BaseState):
+class State(SharedState):
     """One deal. Hands, masks and observations are computed from it, never stored in it."""
 
     dealt: chex.Array  # uint32[seat]       the eight cards each seat was dealt, as a set; played cards stay in it
@@ -62,11 +62,7 @@ def first_state(env: "SchafkopfEnv", deal: dict[str, chex.Array]) -> State:
     first_player = seat_after(deal["dealer"], 1, NUM_SEATS)
     nobody = jnp.int8(NO_SEAT)
     return State(
-        current_player=first_player,
-        rewards=jnp.zeros(NUM_SEATS, jnp.float32),
-        terminated=jnp.bool_(False),
-        truncated=jnp.bool_(False),
-        step_count=jnp.int32(0),
+        **at_the_start(NUM_SEATS, first_player),
         dealt=union(bit(deal["deck"].reshape(NUM_SEATS, -1))),
         played=jnp.full((NUM_TRICKS, NUM_SEATS), NO_CARD, jnp.int8),
         leaders=jnp.where(jnp.arange(NUM_TRICKS) == 0, first_player, nobody),

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxgames.cards import shuffles
-from jaxgames.env import Deal
+from jaxgames.env import Deal, at_the_start
 from jaxgames.env import State as SharedState
 from jaxgames.options import check_deal_int, check_deal_keys, check_permutation
 from jaxgames.skullking.cards import ABILITIES, BIDDING, NO_CARD
@@ -80,11 +80,7 @@ def first_state(env: "SkullKingEnv", deal: dict[str, chex.Array]) -> State:
     none = jnp.full((), -1, jnp.int8)
     no_seat_bits = jnp.zeros((seats,), jnp.int8)
     return State(
-        current_player=starter,
-        rewards=jnp.zeros((seats,), jnp.float32),
-        terminated=jnp.zeros((), bool),
-        truncated=jnp.zeros((), bool),
-        step_count=jnp.zeros((), jnp.int32),
+        **at_the_start(seats, starter),
         dealt=dealt,
         top=top,
         starter=starter,

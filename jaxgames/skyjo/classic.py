@@ -9,6 +9,8 @@ from typing import Any
 import jax
 import numpy as np
 
+import jaxgames
+from jaxgames.env import Deal
 from jaxgames.host import Game
 from jaxgames.options import check_int
 from jaxgames.skyjo import env as functional
@@ -37,12 +39,12 @@ class SkyjoEnv:
     >>> observation, rewards, terminated, info = game.step(game.legal_actions()[0])
     """
 
-    def __init__(self, num_players: int = 2, seed: int = 0, **options: Any):
-        self.env = functional.SkyjoEnv(num_players=num_players, **options)
+    def __init__(self, num_players: int = 2, seed: int = 0, **options: object):
+        self.env = jaxgames.make("skyjo", num_players=num_players, **options)
         self.seed = check_int("skyjo", "seed", seed, 0, 2**32 - 1)
         self.reset()
 
-    def reset(self, seed: int | None = None, deal: Any = None) -> dict[str, Any]:
+    def reset(self, seed: int | None = None, deal: Deal | None = None) -> dict[str, Any]:
         """A new game from `seed` (default: the last one given) or from an explicit `deal`; the first observation."""
         if seed is not None:
             self.seed = check_int("skyjo", "seed", seed, 0, 2**32 - 1)

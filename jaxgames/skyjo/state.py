@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-import jaxgames.env
-from jaxgames.env import Deal
+from jaxgames.env import Deal, at_the_start
+from jaxgames.env import State as SharedState
 from jaxgames.options import check_permutation
 from jaxgames.skyjo import chance, history
 from jaxgames.skyjo.cards import MAX_DECKS, MAX_REFILLS, NUM_CARDS, NUM_SLOTS, UNKNOWN_VALUE, Hand, num_dealt
@@ -23,7 +23,7 @@ SEED, PAGE = ("seed",), ("decks", "reveals", "refills")  # the two forms of a de
 
 
 @chex.dataclass(frozen=True)
-class State(jaxgames.env.State):
+class State(SharedState):
     """One game. `step_count` is the page's `global_step`. Phases are not stored: they follow from the facts."""
 
     cards: chex.Array  # int8[seat, slot]  value of the card; stays readable after the slot was removed
@@ -64,7 +64,7 @@ def draw_deal(env: "SkyjoEnv", key: chex.PRNGKey) -> dict[str, chex.Array]:
     return {"seed": jax.random.bits(key, (2,), jnp.uint32)}
 
 
-def read_deal(env: "SkyjoEnv", deal: Deal) -> dict[str, Any]:
+def read_deal(env: "SkyjoEnv", deal: Deal) -> Deal:
     """A deal in either form, {"seed"} or the page's {"decks", "reveals", "refills"} (SJ-6), as arrays.
 
     Host data is checked; of traced arrays only the shapes are.
@@ -103,11 +103,7 @@ def _before_the_first_round(env: "SkyjoEnv", deal: Deal) -> State:
         seed, script = jnp.zeros(2, jnp.uint32), write_script(env, deal)
         deck, reveals = unpack(script.decks[0]), script.reveals[0]
     return State(
-        current_player=jnp.int8(0),
-        rewards=jnp.zeros(n, jnp.float32),
-        terminated=jnp.bool_(False),
-        truncated=jnp.bool_(False),
-        step_count=jnp.int32(0),
+        **at_the_start(n),
         cards=jnp.zeros((n, NUM_SLOTS), jnp.int8),
         status=jnp.zeros((n, NUM_SLOTS), jnp.int8),
         deck=jnp.zeros(NUM_CARDS, jnp.int8),

@@ -110,4 +110,5 @@ def _game(args: argparse.Namespace) -> SkyjoEnv:
         ruleset=args.ruleset,
         **cut,
     )
-    return SkyjoEnv(seed=args.seed, **env.options)
+    others = {name: value for name, value in env.options.items() if name != "num_players"}
+    return SkyjoEnv(env.num_players, args.seed, **others)
