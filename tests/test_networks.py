@@ -83,6 +83,7 @@ def batch_of(case):
         is_own=~no,
         action=case.decisions.action,
         reward=case.states.rewards,
+        hint=(),
         terminated=no,
         truncated=no,
         final_return=ones,

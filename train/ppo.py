@@ -39,6 +39,9 @@ class Task:
     """labels of the game's auxiliary heads: `heads`, `note`, `labels`, `losses` as in train/auxiliary_skullking.py"""
     priority: Callable[[Any], chex.Array] | None = None
     """how often a decision in this state is sampled, relative to others"""
+    potential: Callable[[Any], chex.Array] | None = None
+    """state -> float32[seat], how good it looks for each seat, in scaled rewards: what a step adds to it is paid at
+    once and taken back at the end, so that these hints change no best play (where gamma is 1)"""
     reward_scale: float = 1.0
     """what the learner takes a reward of one for; returns are reported as the game pays them"""
     measure: str = ""
@@ -157,10 +160,11 @@ def judge(cfg: PPO, task: Task, transitions: Transition, mover: chex.Array, move
     """The decisions of a rollout, [step, env], with their advantages and labels, as rows."""
 
     def of_one_env(transitions, mover, mover_value):
+        paid = transitions.reward * task.reward_scale
         return advantage_by_seat(
             transitions.seat,
             transitions.decision.value,
-            transitions.reward * task.reward_scale,
+            paid if task.potential is None else paid + transitions.hint,
             transitions.terminated,
             transitions.truncated,
             mover,

@@ -5,16 +5,25 @@
     python train/ppo_saboteur.py full --run runs/roles --total-steps 50000000
     python train/ppo_saboteur.py --resume runs/roles
 
-The way to the goals is long for who lays cards at random: `goal_x` shortens it, and a run can `start_from` another one
-with nearer goals, since no weight depends on the board or on the number of players.
+The way to the gold is long for who lays cards at random. `hints` pays for every step nearer to it (saboteurs: further
+away) and takes that back at the end; `goal_x` shortens the way, and a run can `start_from` another one with nearer
+goals, since no weight depends on the board or on the number of players.
 """
 
 import dataclasses
 import sys
-from typing import Literal
+from collections.abc import Callable
+from typing import Any, Literal
+
+import chex
+import jax.numpy as jnp
 
 import jaxgames
 from agents import networks
+from jaxgames.saboteur import SaboteurEnv
+from jaxgames.saboteur.cards import GOLD
+from jaxgames.saboteur.cells import FAR, goal_distances
+from jaxgames.saboteur.mine import frontier
 from train import opponents, runs
 from train.ppo import Task
 from train.settings import RunConfig
@@ -36,6 +45,8 @@ class Config(RunConfig):
     """section 10 of the rules page: seed in paths, the others in the full game"""
     dist_reward_scale: float = 0.0
     """paths: reward for coming nearer to a goal (SB-43)"""
+    hints: float = 1.0
+    """what the way from the start to the gold is worth, in wins"""
     network: Literal["pointer", "hybrid"] = "pointer"
     """points at legal cells, or wishes for a card, a point and an orientation (paths)"""
     width: int = 64
@@ -46,8 +57,7 @@ class Config(RunConfig):
     """of the hybrid policy's point, in cells"""
     envs: int = 256
     steps: int = 64
-    minibatches: int = 16
-    gamma: float = 0.99
+    gamma: float = 1.0
     rivals: tuple[str, ...] = ("rule", "random")
     """agents that the result is measured against"""
 
@@ -67,7 +77,25 @@ def make_task(cfg: Config) -> Task:
     else:
         model = networks.make("pointer", env, width=cfg.width, dtype=cfg.precision)
     scale = 1.0 if is_full else 0.1
-    return Task(model, opponents.parse(cfg.opponents), reward_scale=scale, measure="roles" if is_full else "together")
+    return Task(
+        model,
+        opponents.parse(cfg.opponents),
+        potential=nearness_to_gold(env, cfg.hints) if cfg.hints else None,
+        reward_scale=scale,
+        measure="roles" if is_full else "together",
+    )
+
+
+def nearness_to_gold(env: SaboteurEnv, weight: float) -> Callable[[Any], chex.Array]:
+    """float32[seat] of a state: miners want the mine near the gold, saboteurs want it far away."""
+
+    def potential(state: Any) -> chex.Array:
+        is_gold = state.goals[state.round] == GOLD
+        distance = jnp.where(is_gold, goal_distances(env.cells, frontier(env.cells, state)), FAR).min()
+        away = weight * jnp.minimum(distance / env.goal_x, 2.0)  # a mine that cannot grow is as bad as a long way
+        return jnp.where(state.roles[state.round, : env.num_players], away, -away).astype(jnp.float32)
+
+    return potential
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Playing: a batch of games moves on, and every decision is written down for the learner."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import chex
@@ -34,6 +35,7 @@ class Transition(NamedTuple):
     is_own: chex.Array  # bool[]  it was the learner: only these decisions are learned from
     action: chex.Array  # int32[]  what was played
     reward: chex.Array  # float32[seat]
+    hint: Any  # float32[seat]  what the step added to the task's potential, or ()
     terminated: chex.Array  # bool[]
     truncated: chex.Array  # bool[]
     final_return: chex.Array  # float32[]  a learner's mean return over the game that ended here, else 0
@@ -99,6 +101,7 @@ def rollout(
             is_own=is_own,
             action=action,
             reward=played.rewards,
+            hint=() if task.potential is None else hints(task.potential, states, played),
             terminated=played.terminated,
             truncated=played.truncated,
             final_return=jnp.where(played.done, jnp.mean(returns, -1, where=own_seats), 0.0),
@@ -111,6 +114,12 @@ def rollout(
         return Tables(following, lineup, returns), transition
 
     return jax.lax.scan(turn, tables, jax.random.split(key, num_steps))
+
+
+def hints(potential: Callable[[State], chex.Array], states: State, played: State) -> chex.Array:
+    """float32[env, seat]: the change of the potential, which is zero after the end."""
+    before, after = (jax.vmap(potential)(each) for each in (states, played))
+    return jnp.where(played.done[:, None], 0.0, after) - before
 
 
 def values_to_move(task: "Task", params: Params, states: State) -> chex.Array:

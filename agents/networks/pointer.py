@@ -1,7 +1,7 @@
 """`pointer`: Saboteur's policy points at the few cells that a turn can be about, and at players.
 
-Every slot and orientation of the hand makes a query, every point of the mine a key, every player another; a choice is
-as likely as its query and its key agree. Weights fit any number of players and any board.
+Every slot and orientation of the hand makes a query, which is compared with every point of the mine and with every
+player: a choice is as likely as the two agree. Weights fit any number of players and any board.
 """
 
 from typing import Any, NamedTuple
@@ -10,13 +10,15 @@ import chex
 import flax.linen as nn
 import jax.numpy as jnp
 
-from agents.networks.model import Labels, Model, Output, hidden_layer
+from agents.networks.model import Labels, Model, Output, dense_layer, hidden_layer
 from agents.networks.policies import Categorical, categorical
 from jaxgames.options import UserError
 from jaxgames.saboteur import SaboteurEnv, observe, points
-from jaxgames.saboteur.cards import COPIES, NUM_TOOLS
+from jaxgames.saboteur.cards import COPIES, NUM_GOALS, NUM_TOOLS
 from jaxgames.saboteur.rules import held
 from jaxgames.saboteur.state import State
+
+NUM_AIMS = points.MAX_FRONTIER + NUM_GOALS  # points that cards are laid on or looked at; behind them, what can fall
 
 
 class Mine(NamedTuple):
@@ -45,7 +47,10 @@ class Kept(NamedTuple):
 
 
 class Pointer(nn.Module):
-    """Encoders for points, cards and players; what they say together; queries and keys."""
+    """Encoders for points, cards and players; what they say together; queries.
+
+    The cards that can fall are many and matter to one kind of card: they get one narrow layer.
+    """
 
     is_full: bool  # tools and discards, or the skip of `paths`
     width: int = 64
@@ -60,27 +65,30 @@ class Pointer(nn.Module):
             return x
 
         def dense(size, name, scale=1.0):
-            return nn.Dense(size, kernel_init=nn.initializers.orthogonal(scale), dtype=self.dtype, name=name)
+            return dense_layer(size, self.dtype, name, scale)
 
-        point = jnp.where(view.exists[:, None], encoded(view.points, "point"), 0)
+        lies = view.exists[:, None]
         card = encoded(view.cards, "card")  # [slot, orientation, width]
         player = encoded(view.players, "player")
         hand = jnp.where(view.has_card[:, None, None], card, 0)
-        together = [point.max(0), point.sum(0) / jnp.maximum(view.exists.sum(), 1), hand.max((0, 1)), hand.mean((0, 1))]
+        point = jnp.where(lies[:NUM_AIMS], encoded(view.points[:NUM_AIMS], "point"), 0)
+        together = [point.max(0), point.sum(0) / jnp.maximum(lies[:NUM_AIMS].sum(), 1)]
+        together += [hand.max((0, 1)), hand.mean((0, 1)), player[0]]
         if self.is_full:
-            together += [player[0], player[1:].max(0), player[1:].mean(0)]
-        else:
-            together += [player[0]]
+            loose = nn.relu(hidden_layer(self.width // 2, self.dtype, "loose")(view.points[NUM_AIMS:]))
+            together += [player[1:].max(0), player[1:].mean(0), jnp.where(lies[NUM_AIMS:], loose, 0).max(0)]
         context = encoded(jnp.concatenate([*together, view.facts]), "context")
 
         asks = nn.relu(dense(self.width, "card_and_context")(card) + dense(self.width, "context_for_cards")(context))
-        key = dense(self.width, "point_key")(point)
-        board = jnp.einsum("sod,pd->spo", dense(self.width, "point_query", 0.1)(asks), key) / jnp.sqrt(self.width)
+        scale = 1 / jnp.sqrt(jnp.float32(self.width))
+        board = jnp.einsum("sod,pd->spo", dense(self.width, "point_query", 0.1)(asks), point) * scale
         if self.is_full:
-            tool_query = dense(NUM_TOOLS * self.width, "tool_query", 0.1)(asks[:, 0]).reshape(-1, NUM_TOOLS, self.width)
-            player_key = dense(self.width, "player_key")(player)
-            tools = jnp.einsum("std,qd->stq", tool_query, player_key) / jnp.sqrt(self.width)
-            rest = [tools.ravel(), dense(1, "discard", 0.01)(asks[:, 0])[:, 0]]
+            asks = asks[:, 0]  # only path cards can be turned
+            rockfall = jnp.einsum("sd,pd->sp", dense(self.width // 2, "loose_query", 0.1)(asks), loose) * scale
+            board = jnp.concatenate([board, jnp.broadcast_to(rockfall[..., None], (*rockfall.shape, 2))], axis=1)
+            tool_query = dense(NUM_TOOLS * self.width, "tool_query", 0.1)(asks).reshape(-1, NUM_TOOLS, self.width)
+            tools = jnp.einsum("std,qd->stq", tool_query, player) * scale
+            rest = [tools.ravel(), dense(1, "discard", 0.01)(asks)[:, 0]]
         else:
             rest = [dense(1, "skip", 0.01)(context)]
         logits = jnp.concatenate([board.ravel(), *rest]).astype(jnp.float32)

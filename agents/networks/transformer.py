@@ -11,7 +11,7 @@ import chex
 import flax.linen as nn
 import jax.numpy as jnp
 
-from agents.networks.model import Labels, Model, Output, hidden_layer
+from agents.networks.model import Labels, Model, Output, dense_layer, hidden_layer
 from jaxgames import Env, State
 from jaxgames.options import UserError
 from jaxgames.skyjo.cards import HISTORY_UNKNOWN, MIN_VALUE, NUM_COLUMNS, NUM_ROWS, NUM_SLOTS, NUM_VALUES, Record
@@ -44,7 +44,7 @@ class Transformer(nn.Module):
     @nn.compact
     def __call__(self, view: Table) -> Output:
         def dense(size, name, scale=1.0):
-            return nn.Dense(size, kernel_init=nn.initializers.orthogonal(scale), dtype=self.dtype, name=name)
+            return dense_layer(size, self.dtype, name, scale)
 
         n = view.boards.shape[0]
         away = jnp.arange(n)[:, None] == jnp.array([0, 1, n - 1])  # oneself, the next, the one before
