@@ -226,6 +226,15 @@ def schafkopf(env: Any) -> Protocol:
     return Protocol("cents", 0.0, lineup, measure, rating=("deals_won_percent", 50.0))
 
 
+def schafkopf_rotations(env: Any) -> Protocol:
+    """One against three of the other, in every seat: what somebody wins who sits down at their table."""
+
+    def measure(env, played):
+        return {"cents": of_agent(played, 0, played.returns)}
+
+    return Protocol("cents", 0.0, rotations([0, 1, 1, 1]), measure)
+
+
 def magic_trick(env: Any) -> Protocol:
     """Section 11: points a game, and what they are made of."""
 
@@ -263,6 +272,6 @@ PROTOCOLS: dict[str, dict[str, Callable[[Any], Protocol]]] = {
         "roles": saboteur_roles,
         "together": saboteur_together,
     },
-    "schafkopf": {"sides": schafkopf},
+    "schafkopf": {"sides": schafkopf, "rotations": schafkopf_rotations},
     "magictrick": {"rotations": magic_trick},
 }

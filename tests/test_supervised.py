@@ -1,0 +1,227 @@
+"""Learning from games: made by one command, imitated, taught by search; and a table that is studied until it loses.
+
+All on Kuhn poker, where every result is known.
+"""
+
+import dataclasses
+import json
+import shutil
+import sys
+from types import SimpleNamespace
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxgames
+from agents import networks
+from jaxgames import records
+from jaxgames.options import UserError
+from tests.sixth_game import BET, PASS, KuhnEnv
+from train import expert, exploit, make_games, supervised
+from train.expert import Expert
+from train.exploit import Exploit
+from train.make_games import Games
+from train.ppo import Task
+from train.settings import RunConfig
+from train.studies import Student
+from train.supervised import Config, Decisions
+
+KUHN = KuhnEnv()
+
+
+@dataclasses.dataclass(frozen=True)
+class KuhnConfig(RunConfig):
+    """A training page for Kuhn poker."""
+
+    envs: int = 64
+    steps: int = 16
+    minibatches: int = 4
+    epochs: int = 4
+    learning_rate: float = 1e-2
+
+
+def kuhn_task(cfg):
+    from train import opponents
+
+    return Task(networks.make("mlp", KUHN, widths=(16,)), opponents.parse(cfg.opponents))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def kuhn():
+    """Kuhn poker as a game like any other, with one player who always bets and one who never does."""
+    always = {"bold": BET, "timid": PASS}
+    players = {name: lambda env, a=action: lambda key, state, player: jnp.int32(a) for name, action in always.items()}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(jaxgames._GAMES, "kuhn", "tests.sixth_game:KuhnEnv")
+        patch.setitem(sys.modules, "agents.kuhn", SimpleNamespace(AGENTS=players))
+        patch.setitem(sys.modules, "train.ppo_kuhn", SimpleNamespace(Config=KuhnConfig, make_task=kuhn_task))
+        yield
+
+
+# -- making games -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def games(tmp_path_factory):
+    """Forty games: seat 0 always bets, seat 1 never does."""
+    path = tmp_path_factory.mktemp("games") / "kuhn.jsonl"
+    assert make_games.make(Games("kuhn", ("bold", "timid"), str(path), games=40, batch=16)) == 0
+    return path
+
+
+def test_games_are_records_that_can_be_played_again(games):
+    found = list(records.stream(games, check=True))
+    assert len(found) == 40
+    assert all(record.players == ("bold", "timid") and record.actions == (BET, PASS) for record in found)
+    assert all(record.returns == (1, -1) for record in found)
+    assert len({str(record.deal) for record in found}) == 6  # all orders of three cards
+
+
+def test_making_games_goes_on_to_the_same_bytes(games, tmp_path):
+    lines = games.read_text().splitlines(keepends=True)
+    copy = tmp_path / "kuhn.jsonl"
+    copy.write_text("".join(lines[:19]) + lines[19][:30])  # stopped in the middle of a line and of a batch
+    assert make_games.make(Games("kuhn", ("bold", "timid"), str(copy), games=40, batch=16)) == 0
+    assert copy.read_bytes() == games.read_bytes()
+    with pytest.raises(UserError, match="other agents"):
+        make_games.make(Games("kuhn", ("timid", "bold"), str(copy), games=50, batch=16))
+    assert copy.read_bytes() == games.read_bytes()
+
+
+def test_bad_orders_of_games_are_refused():
+    for agents, message in ((("bold",) * 3, "one a seat"), (("brave",), "unknown agent")):
+        with pytest.raises(UserError, match=message):
+            make_games.make(Games("kuhn", agents, "nowhere.jsonl"))
+    with pytest.raises(UserError, match="packed"):
+        Games("kuhn", ("bold",), "games.jsonl.gz")
+
+
+# -- imitation --------------------------------------------------------------------------------------------------------
+
+SETTINGS = {
+    "network": "mlp",
+    "field": ("widths=(16,)",),
+    "epochs": 4,
+    "chunk": 12,
+    "minibatch": 16,
+    "learning_rate": 0.02,
+}
+
+
+@pytest.fixture(scope="module")
+def finished(games, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("imitation") / "whole"
+    assert supervised.study(Config(games=str(games), **SETTINGS, run=str(folder))) == 0
+    return folder
+
+
+def test_players_who_always_do_the_same_are_imitated_perfectly(finished):
+    rows = (finished / "metrics.csv").read_text().splitlines()
+    assert "top1_percent" in rows[0]
+    assert "| 100.00 % | 100.00 % |" in (finished / "evaluation.md").read_text()
+    assert "36 games learned" in (finished / "evaluation.md").read_text()
+    assert (finished / "curve.png").exists()
+
+
+def test_imitation_goes_on_bit_for_bit(finished, tmp_path):
+    """Stopped in the middle of an epoch."""
+    copy = tmp_path / "stopped"
+    shutil.copytree(finished, copy)
+    manifest = json.loads((copy / "checkpoints" / "11" / "manifest.json").read_text())
+    assert manifest["update"] == 11  # of 12, three an epoch
+    shutil.rmtree(copy / "checkpoints" / "12")
+    assert supervised.study(supervised.resumed(str(copy))) == 0
+    whole, stopped = (networks.load(str(folder), KUHN)[1] for folder in (finished, copy))
+    chex.assert_trees_all_equal(whole, stopped)
+    assert (copy / "metrics.csv").read_text() == (finished / "metrics.csv").read_text()
+
+
+def test_bad_lines_are_named_and_passed_over(games, tmp_path, capsys):
+    lines = games.read_text().splitlines()
+    lines[3] = lines[3][:-20]
+    lines[6] = lines[6].replace('"actions":[1,0]', '"actions":[1,0,1]')
+    path = tmp_path / "bad.jsonl"
+    path.write_text("\n".join(lines) + "\n")
+    count, env = supervised.survey(str(path))
+    named = capsys.readouterr().err.splitlines()
+    assert (count, env) == (38, KUHN)
+    assert [line.split(":")[1].strip() for line in named] == ["line 4", "line 7"]
+    assert "step 2" in named[1]
+
+
+def test_the_loss_is_the_mean_of_minus_log_probability():
+    """Of those rows that count, against the probabilities themselves; and what would be played."""
+    model = networks.make("mlp", KUHN, widths=(16,))
+    params = jax.tree.map(lambda leaf: 5 * leaf, model.init(jax.random.key(0)))
+    decks = [[0, 1, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]]
+    states = jax.tree.map(
+        lambda *leaves: jnp.stack(leaves), *(KUHN.init(jax.random.key(0), deal={"deck": deck}) for deck in decks)
+    )
+    actions, weight = np.array([BET, PASS, BET, PASS]), np.array([1.0, 1.0, 1.0, 0.0])
+    nats, agreed = supervised.judge(model, params, Decisions(states, jnp.asarray(actions), jnp.asarray(weight)))
+    logits = [
+        np.asarray(model.read(params, model.look(KUHN.init(jax.random.key(0), deal={"deck": d}), 0)).heads)
+        for d in decks
+    ]
+    probability = [np.exp(row) / np.exp(row).sum() for row in logits]
+    np.testing.assert_allclose(nats, -np.mean([np.log(probability[i][actions[i]]) for i in range(3)]), rtol=1e-5)
+    np.testing.assert_allclose(agreed, np.mean([probability[i].argmax() == actions[i] for i in range(3)]))
+
+
+def test_ten_decisions_are_learned_by_heart():
+    """Ten positions of Schafkopf with ten answers that no rule explains."""
+    env = jaxgames.make("schafkopf")
+    model = networks.make("mlp", env, "full", widths=(32,))
+    states = jax.vmap(env.init)(jax.random.split(jax.random.key(0), 10))
+    choices = jnp.asarray([0, 4, 5, 6, 7, 8, 0, 4, 5, 6])  # legal with every hand (SC-9)
+    ten = Decisions(states, choices, jnp.ones(10))
+    start = model.init(jax.random.key(1))
+    student = Student(start, supervised.optax.scale_by_adam().init(start), jax.random.key(0), jnp.int32(0))
+    cfg = Config(games="any", learning_rate=0.01)
+    step = jax.jit(lambda student: supervised.learn(cfg, model, 100, student, ten))
+    for _ in range(60):
+        student, _ = step(student)
+    nats, agreed = supervised.judge(model, student.params, ten)
+    assert float(agreed) == 1
+    assert float(nats) < 0.1
+
+
+# -- expert iteration and exploitation --------------------------------------------------------------------------------
+
+
+def test_a_network_is_taught_by_its_own_search_and_measured_against_itself(finished, tmp_path, capsys):
+    cfg = Expert(
+        "kuhn",
+        str(finished),
+        teacher="rollouts:{network},worlds=8,actions=2",
+        rounds=1,
+        games=20,
+        batch=20,
+        deals=4,
+        run=str(tmp_path / "expert"),
+    )
+    assert expert.iterate(cfg) == 0
+    text = (tmp_path / "expert" / "expert.md").read_text()
+    assert [line.split(" | ")[0] for line in text.splitlines()[4:]] == [
+        "| the teacher with the first network",
+        "| the network after round 1",
+    ]
+    games = (tmp_path / "expert" / "games1.jsonl").read_bytes()
+    assert expert.iterate(cfg) == 0  # nothing is left to do but the table
+    assert (tmp_path / "expert" / "games1.jsonl").read_bytes() == games
+    assert (tmp_path / "expert" / "expert.md").read_text() == text
+
+
+def test_who_never_bets_loses_every_game_to_a_learner(tmp_path):
+    """Against `timid` every bet wins: 100 % of the games, 50 points above an equal share."""
+    cfg = Exploit("kuhn", ("timid",), total_steps=40 * 64 * 16, deals=32, run=str(tmp_path / "study"))
+    assert exploit.exploit(cfg) == 0
+    text = (tmp_path / "study" / "exploit.md").read_text()
+    assert "| `timid` | 50.0 ± 0.0 |" in text
+    assert (tmp_path / "study" / "exploit.png").exists()
+    assert exploit.exploit(cfg) == 0  # it is not studied again
+    with pytest.raises(UserError, match="no setting"):
+        exploit.exploit(dataclasses.replace(cfg, agents=("bold",), setting=("depth=3",), run=str(tmp_path / "other")))
