@@ -15,6 +15,7 @@ from typing import Any
 import chex
 
 from agents.basic import random
+from agents.cards import Strength, published, strength
 from agents.inference import infer
 from agents.predict import hp
 from agents.search import pimc, rollouts
@@ -24,7 +25,20 @@ from jaxgames.options import UserError
 
 Agent = Callable[[chex.PRNGKey, StateT, chex.Array], chex.Array]
 
-__all__ = ["Agent", "UserError", "load", "make", "names", "parse", "random", "rule_based", "with_networks"]
+__all__ = [
+    "Agent",
+    "Strength",
+    "UserError",
+    "load",
+    "make",
+    "names",
+    "parse",
+    "published",
+    "random",
+    "rule_based",
+    "strength",
+    "with_networks",
+]
 
 NETWORK = "network"  # a constructor's parameter of this name is a run, a checkpoint or the name of a published network
 

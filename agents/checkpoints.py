@@ -205,8 +205,8 @@ def _is_key(leaf: chex.Array) -> bool:
 
 
 def _digests(folder: pathlib.Path) -> dict[str, str]:
-    """SHA-256 of every file below the folder but the manifest."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != MANIFEST)
+    """SHA-256 of every file of the items; what lies beside them (the manifest, a model card) is no part of these."""
+    files = sorted(path for path in folder.glob("*/**/*") if path.is_file())
     return {path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 

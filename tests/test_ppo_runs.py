@@ -17,6 +17,7 @@ import jax
 import matplotlib
 import numpy as np
 import pytest
+import tyro
 from tensorboardX.proto.event_pb2 import Event
 from tensorboardX.record_writer import masked_crc32c
 
@@ -27,7 +28,8 @@ from agents.checkpoints import CheckpointError
 from jaxgames.options import UserError
 from jaxgames.skullking import SkullKingEnv
 from tests.skullking_positions import deal
-from train import compare, devices, evaluate, folders, ppo_skullking, publish, runs
+from train import cards, compare, devices, evaluate, folders, ppo_skullking, publish, runs
+from train.protocols import protocol_of
 from train.settings import PPO, as_json, resumed_config
 
 ROOT = pathlib.Path(__file__).parent.parent
@@ -319,8 +321,8 @@ def test_pictures_leave_the_drawing_of_a_notebook_alone(finished, tmp_path):
     before = matplotlib.get_backend()
     try:
         matplotlib.use("svg")  # stands for a notebook's own
-        cfg = ppo_skullking.Config(resume=str(finished))
-        folders.Run(cfg, runs.prepare(resumed_config(cfg), ppo_skullking.make_task, print).task).draw_curve()
+        rows = folders.read_log(finished / "metrics.csv")
+        folders.draw_curve(rows, protocol_of(jaxgames.make("skullking")), "rule:hard", tmp_path / "curve.png")
         compare.draw({"a": [(1.0, 50.0, 1.0)], "none": []}, "wins_percent", tmp_path / "one.png")
         assert matplotlib.get_backend() == "svg"
     finally:
@@ -439,13 +441,38 @@ def test_a_run_starts_from_the_parameters_of_another(finished, tmp_path):
         begin(widths=(8,))
 
 
-def test_a_published_network_is_an_agent_by_name(finished, tmp_path, monkeypatch, capsys):
+def test_a_published_network_is_an_agent_by_name_with_a_card(finished, tmp_path, monkeypatch, capsys):
+    """The card knows the command that makes the run, its length and its figures; it is no part of what is hashed."""
     monkeypatch.setattr(checkpoints, "WEIGHTS", tmp_path)
-    assert call(monkeypatch, publish.main, finished, "small") == 0
+    monkeypatch.setattr(cards, "versus", lambda *args: FOUND)
+    assert agents.published() == ()
+    assert call(monkeypatch, publish.main, finished, "small", "--against", "random", "--deals", "10") == 0
     env = jaxgames.make("skullking", num_players=2, hand_sizes=(1, 2))
     by_name, by_run = networks.load("small", env), networks.load(str(finished), env)
     jax.tree.map(np.testing.assert_array_equal, by_name[1], by_run[1])
     assert by_name[0] == by_run[0]
+
+    assert agents.published() == agents.published("skullking") == ("small",)
+    assert agents.published("skyjo") == ()
+    greedy, sampled = (agents.strength(f"ppo:small{style}") for style in (",greedy", ""))
+    assert greedy == ("ppo:small,greedy", "wins_percent", 25.0, 1.0, "random", "rotations", 20)
+    assert sampled.agent == "ppo:small"
+    assert str(sampled) == "wins 25.0 ± 1.0 % against random"
+    assert agents.strength("worlds:small,4") == greedy  # nothing nearer is known
+    assert agents.strength("ppo:large") is agents.strength("random") is None
+    card = agents.cards.card("small")
+    (run,) = card["runs"]
+    assert run["decisions"] == SETTINGS["total_steps"]
+    assert (card["sha256"], card["options"]["num_players"]) == (checkpoints.identity(tmp_path / "small"), 2)
+    _, script, *arguments = run["command"].split()
+    assert script == "train/ppo_skullking.py"
+    again = tyro.cli(ppo_skullking.Config, args=arguments)
+    assert as_json(again) == json.loads((finished / "config.json").read_text())
+    text = (tmp_path / "small" / "card.md").read_text()
+    assert "| `ppo:small` | `random` | rotations | 20 | wins_percent | 25.00 ± 1.00 |" in text
+    assert run["command"] in text
+    assert (tmp_path / "small" / "curve.png").stat().st_size < 60_000
+
     assert call(monkeypatch, publish.main, finished, "small") == 2
     assert "is not overwritten" in capsys.readouterr().err
 

@@ -48,6 +48,8 @@ class Evaluation:
     """seats at the table"""
     option: tuple[str, ...] = ()
     """options of the game's rules page, each as name=value"""
+    measure: str = ""
+    """the protocol, by name (saboteur: rotations, sides, roles, together); without one, the game's first"""
     deals: int = 500
     """each is played with the agent in every seat"""
     seed: int = 0
@@ -77,7 +79,8 @@ def evaluate(cfg: Evaluation) -> str:
     options = dict(read_option(text) for text in cfg.option)
     env = jaxgames.make(cfg.game, **{"num_players": cfg.num_players} | options)
     one = agents.make(cfg.agent, env)
-    lines = {rival: versus(env, one, agents.make(rival, env), cfg.seed, cfg.deals) for rival in cfg.against}
+    way = protocol_of(env, cfg.measure)
+    lines = {rival: versus(env, one, agents.make(rival, env), cfg.seed, cfg.deals, way) for rival in cfg.against}
     text = table(f"one `{cfg.agent}` against", lines)
     if cfg.ability_baselines and isinstance(env, SkullKingEnv):
         rival = agents.make(cfg.against[0], env)
@@ -89,9 +92,11 @@ def evaluate(cfg: Evaluation) -> str:
     return text
 
 
-def versus(env: Env, one: agents.Agent, rest: agents.Agent, seed: int, deals: int) -> Figures:
-    """One agent against another, by the protocol of the game."""
-    protocol = protocol_of(env)
+def versus(
+    env: Env, one: agents.Agent, rest: agents.Agent, seed: int, deals: int, protocol: Protocol | None = None
+) -> Figures:
+    """One agent against another, by a protocol of the game, without one by its first."""
+    protocol = protocol or protocol_of(env)
     played = play(env, protocol.cast(one, rest), protocol.lineup, jax.random.key(seed), deals, watch=protocol.watch)
     return protocol.figures(env, played)
 

@@ -24,7 +24,10 @@ from jaxgames.options import UserError
 from train.evaluate import Figures, table
 from train.pins import Pin, Pins
 from train.ppo import Task, Training
+from train.protocols import Protocol as MatchProtocol
 from train.settings import RunConfig, as_json
+
+Rows = list[dict[str, float]]  # of a log
 
 
 def new_name(game: str) -> str:
@@ -156,29 +159,29 @@ class Run(Folder):
 
     def report(self, lines: dict[str, Figures]) -> pathlib.Path:
         """Write the final evaluation and draw the curve."""
-        self.draw_curve()
+        draw_curve(self.rows, self.task.protocol, self.cfg.rivals[0], self.folder / "curve.png")
         path = self.folder / "evaluation.md"
         path.write_text(table("one against", lines) + "\n")
         return path
 
-    def draw_curve(self) -> None:
-        """Strength and return over steps, as a PNG."""
-        from matplotlib.figure import Figure  # not pyplot, which would change what a notebook shows
 
-        figure = Figure(figsize=(10, 4), layout="tight")
-        left, right = figure.subplots(1, 2)
-        headline = self.task.protocol.headline
-        measured = [row for row in self.rows if headline in row]
-        millions = [row["steps"] / 1e6 for row in measured]
-        strength, errors = ([row[name] for row in measured] for name in (headline, f"{headline}_error"))
-        left.errorbar(millions, strength, errors, marker="o", markersize=3)
-        left.axhline(self.task.protocol.fair, color="grey", linestyle=":", label="equal strength")
-        left.set(xlabel="million decisions", ylabel=f"{headline} against {self.cfg.rivals[0]}")
-        left.legend(loc="lower right")
-        finished = [row for row in self.rows if row["games"]]
-        right.plot([row["steps"] / 1e6 for row in finished], [row["return"] for row in finished])
-        right.set(xlabel="million decisions", ylabel="return of a game in training")
-        figure.savefig(self.folder / "curve.png", dpi=120)
+def draw_curve(rows: Rows, way: MatchProtocol, rival: str, path: pathlib.Path, dpi: int = 120) -> None:
+    """Strength and return over decisions, as a PNG."""
+    from matplotlib.figure import Figure  # not pyplot, which would change what a notebook shows
+
+    figure = Figure(figsize=(10, 4), layout="tight")
+    left, right = figure.subplots(1, 2)
+    measured = [row for row in rows if way.headline in row]
+    millions = [row["steps"] / 1e6 for row in measured]
+    strength, errors = ([row.get(name, 0.0) for row in measured] for name in (way.headline, f"{way.headline}_error"))
+    left.errorbar(millions, strength, errors, marker="o", markersize=3)
+    left.axhline(way.fair, color="grey", linestyle=":", label="equal strength")
+    left.set(xlabel="million decisions", ylabel=f"{way.headline} against {rival}")
+    left.legend(loc="lower right")
+    finished = [row for row in rows if row["games"]]
+    right.plot([row["steps"] / 1e6 for row in finished], [row["return"] for row in finished])
+    right.set(xlabel="million decisions", ylabel="return of a game in training")
+    figure.savefig(path, dpi=dpi)
 
 
 class TensorBoard:

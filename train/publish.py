@@ -1,17 +1,21 @@
-"""Put the network of a run where everybody can load it by name: parameters only, with what made them.
+"""Put the network of a run where everybody can load it by name: parameters, what made them, and how strong they are.
 
-    python train/publish.py runs/league skullking
+    python train/publish.py runs/league skullking --against rule:hard random --deals 1000
 
-writes agents/weights/skullking; from then on `ppo:skullking` is an agent. An existing name is not overwritten.
+writes agents/weights/skullking; from then on `ppo:skullking` is an agent, and its card tells about it. An existing name
+is not overwritten.
 """
 
 import dataclasses
+import pathlib
+import shlex
 import sys
 
 import tyro
 
 from agents import checkpoints
 from jaxgames.options import UserError
+from train import cards
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,20 +26,53 @@ class Publication:
     """run or checkpoint folder"""
     name: tyro.conf.Positional[str]
     """folder below agents/weights"""
+    against: tuple[str, ...] = ("rule", "random")
+    """agents that its card measures it against"""
+    deals: int = 1000
+    """of each of these measurements; 0 for none"""
+    seed: int = 1000
+    """of the deals: those of a training have its own seed and the two after it"""
+    measure: str = ""
+    """the protocol, by name; without one, the game's first"""
+    styles: tuple[str, ...] = ("greedy", "sampled")
+    """how it plays"""
 
 
 def main() -> int:
     cfg = tyro.cli(Publication, description=__doc__)
     try:
-        folder = checkpoints.latest(cfg.run)
-        manifest = checkpoints.read_manifest(folder)
-        items, _ = checkpoints.load(folder, ("params",), manifest["game"], manifest["version"])
-        about = {name: value for name, value in manifest.items() if name not in ("format", "sha256")}
-        print(f"wrote {checkpoints.save(checkpoints.WEIGHTS / cfg.name, items, about)}")
+        print(f"wrote {publish(cfg)}")
     except UserError as error:
         print(error, file=sys.stderr)
         return 2
     return 0
+
+
+def publish(cfg: Publication) -> pathlib.Path:
+    """The folder with the weights of a run and their card."""
+    source = checkpoints.latest(cfg.run)
+    manifest = checkpoints.read_manifest(source)
+    items, _ = checkpoints.load(source, ("params",), manifest["game"], manifest["version"])
+    about = {name: value for name, value in manifest.items() if name not in ("format", "sha256")}
+    folder = checkpoints.save(checkpoints.WEIGHTS / cfg.name, items, about)
+    run = next((path for path in (source, *source.parents[:2]) if (path / "config.json").exists()), None)
+    if run:
+        cards.draw(run, manifest, folder / "curve.png")
+    figures, how = [], "It was not measured."
+    if cfg.deals:
+        env = cards.env_of(manifest)
+        figures = cards.measure(cfg.name, env, cfg.against, cfg.deals, cfg.seed, cfg.measure, cfg.styles)
+        how = f"Measured by `{command(cfg)}`."
+    cards.write(folder, cards.describe(cfg.name, folder, cards.history(run) if run else [], figures, how))
+    return folder
+
+
+def command(cfg: Publication) -> str:
+    """The command line of a publication, without the place of the run."""
+    words = [f"python train/publish.py runs/{pathlib.Path(cfg.run).name} {cfg.name}", "--against", *cfg.against]
+    words += ["--deals", str(cfg.deals), "--seed", str(cfg.seed)]
+    words += ["--measure", cfg.measure] if cfg.measure else []
+    return " ".join([words[0], *map(shlex.quote, words[1:])])
 
 
 if __name__ == "__main__":

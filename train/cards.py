@@ -1,0 +1,158 @@
+"""Model cards: what made a published network and how strong it is, generated from its run.
+
+`card.json` is for programs (agents/cards.py reads it), `card.md` and `curve.png` say the same to people.
+"""
+
+import dataclasses
+import importlib
+import json
+import pathlib
+from typing import Any
+
+import jax
+
+import agents
+import jaxgames
+from agents import checkpoints
+from agents.cards import CARD, Strength
+from jaxgames import Env
+from train.evaluate import versus
+from train.folders import draw_curve, read_log, write_json
+from train.protocols import PROTOCOLS, protocol_of
+
+
+def env_of(manifest: dict[str, Any]) -> Env:
+    """The game that a network was trained in."""
+    return jaxgames.make(manifest["game"], **manifest["options"])
+
+
+def is_honest(name: str) -> bool:
+    """Does a published network read only what its player may know?"""
+    manifest = checkpoints.read_manifest(checkpoints.WEIGHTS / name)
+    return manifest["observation"] in env_of(manifest).honest_versions
+
+
+def history(run: pathlib.Path) -> list[dict[str, Any]]:
+    """The runs that made a network, the first one first: a run may have started from another."""
+    config = json.loads((run / "config.json").read_text())
+    start = pathlib.Path(config.get("start_from") or "-")
+    before = history(start) if (start / "config.json").exists() else []
+    rows = read_log(run / "metrics.csv")
+    return [
+        *before,
+        {
+            "command": command_of(run),
+            "decisions": rows[-1]["steps"] if rows else 0,
+            "hours": round(sum(row.get("seconds", 0.0) for row in rows) / 3600, 2),
+        },
+    ]
+
+
+def command_of(run: pathlib.Path) -> str:
+    """The command line that makes the same run: the script and every setting that is not its default."""
+    manifest = checkpoints.read_manifest(checkpoints.latest(run))
+    default = dataclasses.asdict(importlib.import_module(f"train.ppo_{manifest['game']}").Config())
+    words = [f"python train/ppo_{manifest['game']}.py --run runs/{run.name}"]
+    for name, value in json.loads((run / "config.json").read_text()).items():
+        if value != json.loads(json.dumps(default.get(name))):
+            words.append(_flag(name, value))
+    return " ".join(words)
+
+
+def _flag(name: str, value: Any) -> str:
+    option = name.replace("_", "-")
+    if isinstance(value, bool):
+        return f"--{option}" if value else f"--no-{option}"
+    if name == "start_from":
+        value = f"runs/{pathlib.Path(value).name}" if "/" in value else value
+    return f"--{option} " + (" ".join(map(str, value)) if isinstance(value, list) else str(value))
+
+
+def measure(
+    name: str, env: Env, against: tuple[str, ...], deals: int, seed: int, protocol: str, styles: tuple[str, ...]
+) -> list[Strength]:
+    """The headline figure of `ppo:<name>` in each style against each rival."""
+    protocol = protocol or next(iter(PROTOCOLS.get(env.id, {"rotations": None})))
+    way = protocol_of(env, protocol)
+    measured = []
+    for style in styles:
+        spec = (f"ppo:{name}" if is_honest(name) else f"worlds:{name},16") + (",greedy" if style == "greedy" else "")
+        for rival in against:
+            found = versus(env, agents.make(spec, env), agents.make(rival, env), seed, deals, way)
+            mean, error = (round(each, 4) for each in found[way.headline])
+            games = deals * len(way.lineup)
+            measured.append(Strength(spec, way.headline, mean, error, rival, protocol, games))
+    return measured
+
+
+def describe(name: str, folder: pathlib.Path, runs: list[dict[str, Any]], figures: list[Strength], how: str) -> dict:
+    """The card as data."""
+    manifest = checkpoints.read_manifest(folder)
+    return {
+        "name": name,
+        **{part: manifest[part] for part in ("game", "version", "options", "observation", "network")},
+        "parameters": count_parameters(manifest, folder),
+        "runs": runs,
+        "figures": [each._asdict() for each in figures],
+        "measured_by": how,
+        "sha256": checkpoints.identity(folder),
+    }
+
+
+def count_parameters(manifest: dict[str, Any], folder: pathlib.Path) -> int:
+    items, _ = checkpoints.load(folder, ("params",), manifest["game"], manifest["version"])
+    return sum(leaf.size for leaf in jax.tree.leaves(items["params"]))
+
+
+def write(folder: pathlib.Path, card: dict[str, Any]) -> None:
+    """`card.json` and `card.md` beside the weights."""
+    write_json(folder / CARD, card)
+    (folder / "card.md").write_text(text_of(card, (folder / "curve.png").exists()))
+
+
+def text_of(card: dict[str, Any], has_curve: bool) -> str:
+    """The card for people, in Markdown."""
+    network = card["network"]
+    kind = network.get("kind", "mlp")
+    fields = ", ".join(f"{name} {value}" for name, value in network.get("fields", network).items() if value != [])
+    lines = [
+        f"# `ppo:{card['name']}`",
+        "",
+        f"A network that plays {card['game']} (version {card['version']} of its rules). It reads the observation "
+        f"`{card['observation']}`.",
+        "",
+        "| | |",
+        "|---|---|",
+        f"| network | `{kind}`: {fields}; {card['parameters']:,} parameters |",
+        f"| options | {', '.join(f'{name} {value}' for name, value in card['options'].items())} |",
+        f"| trained | {sum(run['decisions'] for run in card['runs']):,} decisions in "
+        f"{sum(run['hours'] for run in card['runs']):.1f} hours |",
+        f"| SHA-256 of the weights | `{card['sha256']}` |",
+        "",
+        "## Strength",
+        "",
+        f"On deals that no choice was based on; ± is one standard error over deals. {card['measured_by']}",
+        "",
+        "| agent | against | protocol | games | figure | |",
+        "|---|---|---|---|---|---|",
+    ]
+    for each in (Strength(**each) for each in card["figures"]):
+        lines.append(
+            f"| `{each.agent}` | `{each.against}` | {each.protocol} | {each.games:,} | {each.figure} | "
+            f"{each.mean:.2f} ± {each.error:.2f} |"
+        )
+    lines += ["", "## Training", ""]
+    for run in card["runs"]:
+        lines += [f"{run['decisions']:,} decisions, {run['hours']} hours:", "", "```", run["command"], "```", ""]
+    if has_curve:
+        lines += ["![strength and return over decisions](curve.png)", ""]
+    return "\n".join(lines)
+
+
+def draw(run: pathlib.Path, manifest: dict[str, Any], path: pathlib.Path) -> None:
+    """The curve of a run, small."""
+    config = json.loads((run / "config.json").read_text())
+    script = importlib.import_module(f"train.ppo_{manifest['game']}")
+    settings = {k: tuple(v) if isinstance(v, list) else v for k, v in config.items()}
+    task = script.make_task(script.Config(**settings))
+    draw_curve(read_log(run / "metrics.csv"), task.protocol, config["rivals"][0], path, dpi=60)
