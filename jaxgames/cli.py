@@ -2,6 +2,7 @@
 and check recorded games, measure speed.
 
 jaxgames play skyjo --players 2 --seed 7
+jaxgames play skullking --seat 0 --against rule:hard --record games.jsonl
 jaxgames simulate skullking --players 4 --games 5 --record games.jsonl.gz
 jaxgames inspect schafkopf --steps 3
 jaxgames replay tests/data/skullking.jsonl.gz --number 2
@@ -23,11 +24,20 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import jaxgames
+from jaxgames.cache import keep_compilations
 from jaxgames.options import UserError, read_option
 
 if TYPE_CHECKING:
     from jaxgames.host import Game
+    from jaxgames.players import Player
     from jaxgames.records import Json, Record
+    from jaxgames.terminal import Screen
+
+
+def command() -> int:
+    """What the installed command runs."""
+    keep_compilations()
+    return main()
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -55,7 +65,7 @@ def build_parser() -> argparse.ArgumentParser:
         dest="command", required=True, metavar="{play,simulate,inspect,bench,replay,check}"
     )
     for command, text in (
-        ("play", "play all seats yourself"),
+        ("play", "play all seats yourself, or one against agents"),
         ("simulate", "uniform random play, results as JSON"),
         ("inspect", "a state and its observations before and after some steps, as JSON"),
         ("bench", "speed of batched random play, as JSON"),
@@ -67,6 +77,9 @@ def build_parser() -> argparse.ArgumentParser:
     replayed.add_argument("file", help="one game a line (jaxgames/records.py), also gzipped")
     replayed.add_argument("--number", type=int, default=0, help="which record of the file (default 0)")
     replayed.add_argument("--positions", action="store_true", help="show the position before every move")
+    replayed.add_argument("--seat", type=int, help="show only what this seat may know (default: everything)")
+    replayed.add_argument("--json", action="store_true", help="one object a line, for machines")
+    replayed.add_argument("--html", metavar="OUT", help="write the game as one page to step through, and nothing else")
     replayed.set_defaults(run=replay)
     checked = commands.add_parser("check", help="play every game of a file again and name the lines that are wrong")
     checked.add_argument("file", help="one game a line (jaxgames/records.py), also gzipped")
@@ -83,6 +96,11 @@ def _add_flags(parser: argparse.ArgumentParser, command: str, game: str) -> None
     if command == "bench":
         parser.add_argument("--batch", type=int, default=4096, help="games at a time (default 4096)")
         parser.add_argument("--steps", type=int, default=256, help="steps of every game that are timed (default 256)")
+    if command == "play":
+        parser.add_argument("--against", metavar="SPEC", help="agents play the other seats: rule, ppo:skullking, ...")
+        parser.add_argument("--seat", type=int, default=0, help="where you sit, with --against (default 0)")
+        parser.add_argument("--adviser", metavar="SPEC", help="who gives hints (default: the agent of --against)")
+        parser.add_argument("--json", action="store_true", help="one object a line and ids as answers, for machines")
     if command in ("play", "simulate"):
         parser.add_argument("--record", metavar="FILE", help="append the games to this file, gzipped if it ends in .gz")
     option = "an option of the rules page; repeatable"
@@ -90,12 +108,13 @@ def _add_flags(parser: argparse.ArgumentParser, command: str, game: str) -> None
     surface = None if command == "bench" else _surface(game)
     if surface is not None:
         surface.flags(parser, command)
-        parser.set_defaults(run=getattr(surface, command))
+        parser.set_defaults(run=getattr(surface, command), make_env=surface.make_env)
         return
     parser.add_argument("--players", type=int, help="number of players")
     if command == "inspect":
         parser.add_argument("--observation", metavar="VERSION", help="which observation (default: that of the game)")
-    parser.set_defaults(run={"play": play, "simulate": simulate, "inspect": inspect, "bench": bench}[command])
+    run = {"play": play, "simulate": simulate, "inspect": inspect, "bench": bench}[command]
+    parser.set_defaults(run=run, make_env=make_env)
 
 
 def _surface(game: str) -> ModuleType | None:
@@ -108,19 +127,56 @@ def _surface(game: str) -> ModuleType | None:
 
 
 def play(args: argparse.Namespace) -> None:
+    """At the terminal: all seats by hand, or one of them against agents."""
+    from jaxgames import players, terminal
+
+    env = args.make_env(args)
+    seats = range(env.num_players) if args.against is None else [check_seat(env, args.seat)]
+    others = {seat: players.find(args.against, env) for seat in range(env.num_players) if seat not in seats}
+    adviser = players.find(args.adviser, env) if args.adviser else next(iter(others.values()), None)
     game = start(args, args.seed)
+    game.players = tuple(others[seat].spec if seat in others else "person" for seat in range(env.num_players))
+    show, chance = terminal.screen(args.json), random.Random(args.seed)
     try:
         while not game.is_over:
-            print(f"\n{game.render(game.player)}")
-            print(f"Player {game.player} to act.")
-            game.step(ask(game.moves))
+            seat, step = game.player, len(game.actions)
+            if seat in others:
+                action = others[seat].act(chance.getrandbits(32), game.state)
+                words = game.name(action, seats[0])
+                game.step(action)
+                show.moved(step, seat, others[seat].spec, words, action)
+                continue
+            show.position(game, seat)
+            show.turn(game)
+            answer = terminal.ask(show, game.moves, ("undo", "hint"))
+            if answer == "undo":
+                take_back(game, seats, show)
+            elif answer == "hint":
+                give_hint(game, adviser, chance, show)
+            else:
+                game.step(int(answer))
     finally:
         if args.record and game.actions:
             save(args.record, game)
-    print(f"\n{game.render()}")
-    print("\nGame over")
-    print(f"Final scores: {game.scores}")
-    print(f"Winners: {', '.join(f'player {seat}' for seat in game.winners) or 'nobody'}")
+    show.position(game, None)
+    show.over(game)
+
+
+def take_back(game: "Game", seats: Sequence[int], show: "Screen") -> None:
+    """Back to the last decision that was made by hand."""
+    made_by = [int(state.current_player) for state in game.states[:-1]]
+    last = next((step for step in reversed(range(len(made_by))) if made_by[step] in seats), None)
+    if last is None:
+        show.say("There is nothing to take back.")
+    else:
+        game.undo(len(game.actions) - last)
+
+
+def give_hint(game: "Game", adviser: "Player | None", chance: random.Random, show: "Screen") -> None:
+    if adviser is None:
+        show.say("Nobody here gives hints: name somebody with --adviser.")
+    else:
+        show.hint(adviser.spec, game.moves, adviser.shares(chance.getrandbits(32), game.state))
 
 
 def simulate(args: argparse.Namespace) -> None:
@@ -211,22 +267,40 @@ def bench(args: argparse.Namespace) -> None:
 
 def replay(args: argparse.Namespace) -> None:
     """Every move of a record in words, played through the rules; a record that does not fit them is refused."""
+    from jaxgames import terminal
     from jaxgames.host import Game
 
     with reading(args.file):
         record = _find_record(args.file, args.number)
         game: Game = Game.from_record(record)
-    env = game.env
-    names = [f" ({name})" for name in record.players] or [""] * env.num_players
-    for number, (state, action) in enumerate(zip(game.states, game.actions, strict=False)):
+    viewer = None if args.seat is None else check_seat(game.env, args.seat)
+    if args.html:
+        _write_page(args.html, record, viewer)
+        return
+    show, actions = terminal.screen(args.json), list(game.actions)
+    names = record.players or ("",) * game.env.num_players
+    states = game.states
+    for step, action in enumerate(actions):
         if args.positions:
-            print(f"\n{env.render(state)}")
-        is_illegal = record.forfeit and number == len(game.actions) - 1
-        words = f"illegal action {action}" if is_illegal else env.action_name(state, action)
-        seat = int(state.current_player)
-        print(f"{number:4d}  seat {seat}{names[seat]}: {words}")
-    print(f"\n{game.render()}")
-    print(f"Scores: {game.scores}")
+            show.position(game.at(step), viewer)
+        is_illegal = record.forfeit and step == len(actions) - 1
+        words = f"illegal action {action}" if is_illegal else game.env.action_name(states[step], action, viewer)
+        seat = int(states[step].current_player)
+        show.moved(step, seat, names[seat], words, action)
+    show.position(game, viewer)
+    if args.json:
+        show.over(game)
+    else:
+        show.say(f"Scores: {game.scores}")
+
+
+def _write_page(path: str, record: "Record", viewer: int | None) -> None:
+    from jaxgames.pictures import replay_html
+
+    try:
+        pathlib.Path(path).write_text(replay_html(record, viewer), encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
 def _find_record(path: str, number: int) -> "Record":
@@ -274,7 +348,7 @@ def start(args: argparse.Namespace, seed: int) -> "Game":
     """A new game of these options and this seed."""
     from jaxgames.host import Game
 
-    return Game(make_env(args), seed=seed)
+    return Game(args.make_env(args), seed=seed)
 
 
 def save(path: str, game: "Game") -> None:
@@ -302,16 +376,16 @@ def reading(path: str) -> Iterator[None]:
 
 def ask(moves: Mapping[int, str]) -> int:
     """One of the legal ids, asked for until it is one."""
+    from jaxgames import terminal
+
     print(f"Legal ids: {'; '.join(f'{action} {words}'.rstrip() for action, words in moves.items())}")
-    legal = {str(action): action for action in moves}
-    while True:
-        try:
-            answer = input("Choose an action id: ").strip()
-        except EOFError:
-            raise UserError("the input ended before the game did.") from None
-        if answer in legal:
-            return legal[answer]
-        print(f"{answer!r} is not a legal id; please enter one of those listed.")
+    return int(terminal.ask(terminal.Plain(), moves))
+
+
+def check_seat(env: jaxgames.Env, seat: int) -> int:
+    if not 0 <= seat < env.num_players:
+        raise UserError(f"--seat must be 0..{env.num_players - 1}, got {seat}")
+    return seat
 
 
 def check_count(name: str, count: int) -> None:
@@ -324,4 +398,4 @@ def print_json(value: "Json") -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command())

@@ -8,6 +8,7 @@
 The functions of an env are compiled once, for all games of equal envs.
 """
 
+import copy
 import functools
 import threading
 from collections.abc import Mapping, Sequence
@@ -191,6 +192,12 @@ class Game(Generic[StateT]):
                 f"{shown(np.array(self.legal))} of 0..{self.env.num_actions - 1}"
             )
         self._take(int(action))
+
+    def at(self, step: int) -> Self:
+        """The same game as it stood after its first `step` actions; a game of its own."""
+        earlier = copy.copy(self)
+        earlier._past, earlier.actions = self._past[: step + 1], self.actions[:step]
+        return earlier
 
     def undo(self, steps: int = 1) -> None:
         """Take back the last actions; a UserError if there are fewer."""

@@ -1,17 +1,22 @@
 """The `jaxgames` command. Skyjo's own surface is tested in test_skyjo_surface.py."""
 
 import contextlib
+import io
 import json
 import os
 import pty
 import signal
 import subprocess
 import sys
+import tomllib
+import types
 
+import jax.numpy as jnp
 import pytest
 
 import jaxgames
-from jaxgames import cli, host, records
+from jaxgames import cli, host, players, records, terminal
+from jaxgames.options import UserError
 from tests.support import ROOT
 
 DATA = ROOT / "tests" / "data"
@@ -94,6 +99,158 @@ def test_ctrl_c_at_a_real_prompt_is_exit_code_130():
         screen += os.read(master, 65536)
     os.close(master)
     assert b"Traceback" not in screen
+
+
+# -- play against agents -----------------------------------------------------------------------------------------------
+
+
+class Maker:
+    """An entry point: a package with agents, or one whose agents are missing."""
+
+    def __init__(self, make):
+        self.make = make
+
+    def load(self):
+        if self.make is None:
+            raise ImportError("not here")
+        return self.make
+
+
+def always_bets(spec, env):
+    if spec != "bets":
+        raise UserError(f"unknown agent {spec!r}")
+    return lambda key, state, player: jnp.int32(1)
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """Packages that offer agents, by their entry points."""
+
+    def install(*makers):
+        points = list(map(Maker, makers))
+        monkeypatch.setattr(players.importlib.metadata, "entry_points", lambda group: points)
+
+    install(None, always_bets)
+    return install
+
+
+def test_one_seat_plays_against_agents_with_hints_and_undo(installed, monkeypatch, capsys, tmp_path):
+    path = tmp_path / "games.jsonl"
+    answers(monkeypatch, "undo", "hint", "bet", "0")
+    assert cli.main(["play", "kuhn", "--seat", "1", "--against", "bets", "--record", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert "There is nothing to take back." in said
+    assert "   0  seat 0 (bets): bet" in said
+    assert "  100%  1 bet" in said
+    (record,) = records.stream(path, check=True)
+    assert (record.actions, record.players) == ((1, 1), ("bets", "person"))
+
+
+def test_taking_back_leads_to_the_last_decision_made_by_hand(installed, monkeypatch, capsys, tmp_path):
+    """Pass, the agent bets; undone to before the pass; then a bet, which the agent answers."""
+    path = tmp_path / "games.jsonl"
+    answers(monkeypatch, "0", "u", "1")
+    assert cli.main(["play", "kuhn", "--against", "bets", "--record", str(path)]) == 0
+    (record,) = records.stream(path, check=True)
+    assert record.actions == (1, 1)
+
+
+def test_machines_are_told_in_json_and_answer_with_ids(installed, monkeypatch, capsys):
+    answers(monkeypatch, "what", "hint", "0", "0")
+    assert cli.main(["play", "kuhn", "--against", "bets", "--json"]) == 0
+    said = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    turn = ["position", "turn"]
+    kinds = [*turn, "error", "hint", *turn, "move", *turn, "position", "over"]
+    assert [line["type"] for line in said] == kinds
+    assert next(line for line in said if line["type"] == "hint")["shares"] == {"1": 1.0}
+    assert next(line for line in said if line["type"] == "turn")["moves"] == {"0": "pass", "1": "bet"}
+    assert next(line for line in said if line["type"] == "move") == {
+        "type": "move",
+        "step": 1,
+        "seat": 1,
+        "player": "bets",
+        "words": "bet",
+        "action": 1,
+    }
+    assert said[-1]["type"] == "over"
+    assert len(said[-1]["scores"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("makers", "arguments", "words"),
+    [
+        ((), ["--against", "rule"], "no agents are installed, so 'rule' cannot play: they come with a checkout"),
+        ((None,), ["--against", "rule"], "no agents are installed"),
+        ((always_bets,), ["--against", "rule"], "unknown agent 'rule'"),
+        ((always_bets,), ["--against", "bets", "--seat", "2"], "--seat must be 0..1, got 2"),
+    ],
+)
+def test_agents_that_are_not_there_are_a_sentence(makers, arguments, words, installed, capsys):
+    installed(*makers)
+    assert words in refused(["play", "kuhn", *arguments], capsys)
+
+
+def test_the_repository_names_its_agents_by_an_entry_point():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    import agents
+
+    (target,) = project["entry-points"][players.GROUP].values()
+    assert target == "agents:make"
+    assert callable(agents.make)
+
+
+# -- drawn -------------------------------------------------------------------------------------------------------------
+
+POSITIONS = {
+    "skullking": "Skull King, round 9 of 10 (9 cards), trick 1, playing, seat 0 to act\n"
+    "  > seat 0: total  -70 | bid 3 | won 0 | hand P2 P11 C14 R1 SkullKing Tigress Escape M13 Roatán | void in Roger\n"
+    "    seat 1: total   10 | bid 3 | won 1 | hand 9 cards | plays Tigress as pirate | void in Parrot, Map, Chest",
+    "schafkopf": "Schafkopf, trick 3, seat 2 begins, Solo Schellen of seat 2\n"
+    "> seat 2   45 points  bid Solo Schellen         EU SA S8 E9 GA",
+    "skyjo": "Round 1, MAIN, player 0 to move\n\nP0: 0              P1: 0\n  .  -2   .   .      3   0  12   .",
+    "saboteur": "round 1 of 3, 17 cards left, seat 0 to move\n   0 ·┗┻╋S·······?·\nseat 0: saboteur, 0 nuggets: map",
+}
+
+
+@pytest.mark.parametrize("game", POSITIONS)
+def test_a_drawing_fits_80_columns_and_loses_no_word(game):
+    pytest.importorskip("rich")
+    from rich.console import Console
+
+    text = POSITIONS[game]
+    drawn = terminal.Drawn()
+    drawn.console, drawn.width = Console(width=80, record=True, file=io.StringIO(), force_terminal=True), 80
+    table = types.SimpleNamespace(
+        render=lambda viewer: text, env=types.SimpleNamespace(id=game), player=0, players=("person", "rule")
+    )
+    drawn.position(table, 0)
+    shown = drawn.console.export_text()
+    assert max(map(len, shown.splitlines())) <= 80
+    words = set(shown.replace("│", " ").split())
+    assert set(text.replace("│", " ").split()) <= words
+    assert {"you,", "rule"} <= words
+
+
+def test_without_rich_the_table_is_plain_text(monkeypatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    assert type(terminal.screen()) is terminal.Plain
+
+
+def test_compilations_are_kept_in_the_users_cache_folder_unless_told_otherwise(tmp_path):
+    code = """
+import jax
+from jaxgames.cache import keep_compilations
+keep_compilations()
+print(jax.config.values["jax_compilation_cache_dir"])
+jax.config.update("jax_compilation_cache_dir", "elsewhere")
+keep_compilations()
+print(jax.config.values["jax_compilation_cache_dir"])
+"""
+    environment = {name: value for name, value in os.environ.items() if name != "JAX_COMPILATION_CACHE_DIR"}
+    environment |= {"XDG_CACHE_HOME": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.stdout.split() == [str(tmp_path / "jaxgames" / "compiled"), "elsewhere"], done.stderr
 
 
 def test_a_bug_stays_a_traceback(monkeypatch):

@@ -213,5 +213,6 @@ def test_every_game_can_be_offered():
 
     for game, offered in about.items():
         env = jaxgames.make(game)
-        for spec in offered["agents"]:
-            assert callable(agents.make(spec, env)), spec
+        for offer in offered["agents"]:
+            assert callable(agents.make(offer["spec"], env)), offer
+            assert offer["strength"]

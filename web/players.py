@@ -1,7 +1,10 @@
 """The agents at the tables: compiled once for all of them, asked from worker threads."""
 
 import functools
+import math
+import re
 import threading
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import jax
@@ -9,55 +12,68 @@ import jax.numpy as jnp
 import numpy as np
 
 import agents
+from agents import checkpoints, strengths
 from jaxgames import Env, State
 from jaxgames.options import UserError
+from jaxgames.players import Player
 
-SAMPLES = 64  # choices of an agent that a hint counts
 MAX_SPEC = 80  # letters
+MAX_THINKING = 20_000  # the product of a spec's whole numbers: pimc:10,40 has 400
 
-# Who can be chosen from the list, the strongest last. Any other agent can be named by its spec.
-KNOWN = {
-    "skullking": ("random", "rule:easy", "rule:medium", "rule:hard", "ppo:skullking"),
-    "skyjo": ("random", "rule"),
-    "saboteur": ("random", "rule"),
-    "schafkopf": ("random", "random_coward", "rule", "pimc:10,40"),
-    "magictrick": ("random", "rule"),
-}
+_networks: dict[str, str] = {}  # name at the tables: folder, for those that the server's command line admits
 
 
-class Player:
-    """One agent of one env. The first question compiles it; other agents do not wait for that."""
+def admit(name: str, folder: str) -> None:
+    """Let tables name a network of a run or checkpoint folder. Only whoever starts the server can."""
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,30}", name):
+        raise UserError(f"a network's name has letters, digits, - and _, at most 30, got {name!r}")
+    checkpoints.read_manifest(checkpoints.find(folder))
+    _networks[name] = folder
 
-    def __init__(self, env: Env, spec: str):
-        act = agents.make(spec, env)
-        self.env, self.spec = env, spec
-        self._act = jax.jit(act)
-        keys = functools.partial(jax.random.split, num=SAMPLES)
-        self._sample = jax.jit(lambda key, state, seat: jax.vmap(lambda k: act(k, state, seat))(keys(key)))
 
-    def act(self, seed: int, state: State) -> int:
-        """The agent's choice for the player to move."""
-        seat = np.int32(state.current_player)
-        return int(self._act(jax.random.key(seed), state, seat))
-
-    def hint(self, seed: int, state: State) -> dict[int, float]:
-        """How often the agent chooses each action, of `SAMPLES` times."""
-        seat = np.int32(state.current_player)
-        chosen = np.asarray(self._sample(jax.random.key(seed), state, seat))
-        actions, counts = np.unique(chosen, return_counts=True)
-        return {int(action): int(count) / SAMPLES for action, count in zip(actions, counts, strict=True)}
+def offers(game: str) -> list[strengths.Offer]:
+    """Who can be chosen from a list, the weakest first."""
+    found = strengths.offers(game)
+    for name, folder in _networks.items():
+        manifest = checkpoints.read_manifest(checkpoints.find(folder))
+        if manifest["game"] == game:
+            found.append(strengths.Offer(f"ppo:{name}", "your network", manifest["options"].get("num_players")))
+    return found
 
 
 def player(env: Env, spec: str) -> Player:
     """The agent that a spec names; a UserError if there is none. Equal envs share it."""
-    if len(spec) > MAX_SPEC or "/" in spec or "\\" in spec or ".." in spec:
+    if len(spec) > MAX_SPEC or re.search(r"[/\\\0]|\.\.", spec):
         raise UserError("agents at the table are named, not loaded from a path: for example rule, ppo:skullking")
+    if _thinking(spec) > MAX_THINKING:
+        raise UserError(f"{spec} would think for too long: at a table its numbers multiply to at most {MAX_THINKING}")
     with _lock:  # it only makes the object: nothing is compiled here
         return _player(env, spec)
 
 
 _lock = threading.Lock()
-_player = functools.lru_cache(maxsize=128)(Player)
+
+
+@functools.lru_cache(maxsize=128)
+def _player(env: Env, spec: str) -> Player:
+    _, positional, named = agents.parse(spec)
+    for inner in (*positional, *named.values()):  # an agent that another one uses: playouts=ppo:skullking
+        if ":" in inner:
+            agents.with_networks(inner, env, _folder)
+    return Player(env, spec, agents.make(agents.with_networks(spec, env, _folder), env))
+
+
+def _folder(network: str) -> str:
+    """Where a named network lies. No text of a message is ever used as a path."""
+    known: Mapping[str, str] = {name: name for name in checkpoints.published()} | _networks
+    if network not in known:
+        raise UserError(f"there is no network {network!r} here; known are {', '.join(known)}")
+    return known[network]
+
+
+def _thinking(spec: str) -> int:
+    """The product of the whole numbers of a spec: its cost, roughly."""
+    return math.prod(max(int(text), 1) for text in re.findall(r"(?<![\w.])\d+(?![\w.])", spec))
 
 
 class Belief(NamedTuple):
@@ -71,12 +87,23 @@ class Belief(NamedTuple):
         return {"title": self.title, "columns": self.columns, "rows": [[name, row] for name, row in self.rows]}
 
 
-def belief(env: Env, seed: int, state: State, seat: int) -> Belief:
-    """What `seat` can know about the hidden part of the state, from worlds that it cannot tell from the true one."""
-    ask = _BELIEFS.get(env.id)
-    if ask is None:
-        raise UserError(f"{env.id}: there is no picture of what a player believes")
-    return ask(env, seed, state, seat)
+class Beliefs:
+    """What a seat of an env can know about the hidden part of a state. The first question compiles."""
+
+    def __init__(self, env: Env):
+        if env.id not in _BELIEFS:
+            raise UserError(f"{env.id}: there is no picture of what a player believes")
+        self.env, self._ask = env, _BELIEFS[env.id]
+
+    def __call__(self, seed: int, state: State, seat: int) -> Belief:
+        """From worlds that the seat cannot tell from the true one."""
+        return self._ask(self.env, seed, state, seat)
+
+
+@functools.lru_cache(maxsize=64)
+def beliefs(env: Env) -> Beliefs:
+    """Equal envs share it."""
+    return Beliefs(env)
 
 
 NUM_WORLDS = 256
@@ -104,7 +131,7 @@ def _schafkopf(env, seed, state, seat):
     worlds = _sampled(env, seed, state, seat)
     gone = {int(card) for card in np.asarray(state.played).ravel() if card >= 0}
     rows = []
-    for card in range(NUM_CARDS):
+    for card in sorted(range(NUM_CARDS), key=lambda card: NAMES[card][0]):  # suit by suit
         holds = (worlds.dealt >> card) & 1  # [world, seat]
         if card not in gone and not int(state.dealt[seat]) >> card & 1:
             rows.append((NAMES[card], [float(holds[:, other].mean()) for other in _others(env, seat)]))
@@ -120,8 +147,9 @@ def _skullking(env, seed, state, seat):
         held = (worlds.hand == card).any(-1)  # [world, seat]
         shares = [float(held[:, other].mean()) for other in _others(env, seat)]
         if any(shares):
-            rows.append((card_name(card), shares))
-    return Belief("Who may hold each unseen card", [f"seat {other}" for other in _others(env, seat)], rows)
+            rows.append((card_name(card), [*shares, max(0.0, 1 - sum(shares))]))
+    columns = [*(f"seat {other}" for other in _others(env, seat)), "nobody"]
+    return Belief("Who may hold each unseen card", columns, rows)
 
 
 def _magictrick(env, seed, state, seat):

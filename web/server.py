@@ -1,9 +1,11 @@
 """The server: one page, its files, and a socket for each visitor."""
 
+import asyncio
 import contextlib
 import dataclasses
 import pathlib
 import time
+from collections.abc import AsyncIterator, Awaitable, Coroutine
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -25,6 +27,7 @@ FILES = {
     "/": "index.html",
     "/page.js": "page.js",
     "/table.js": "table.js",
+    "/memory.js": "memory.js",
     "/style.css": "style.css",
     "/icon.svg": "icon.svg",
 }
@@ -60,9 +63,12 @@ class OnlyFromHere:
         return None
 
 
-def make_app(hosts: frozenset[str]) -> Starlette:
-    """The application for the host names (with ports) under which it may be asked."""
-    hall = Hall()
+def make_app(hosts: frozenset[str], pace: float = 0.0) -> Starlette:
+    """The application for the host names (with ports) under which it may be asked.
+
+    `pace` is the shortest time that an agent takes for a move, in seconds: people like to see one card after another.
+    """
+    hall = Hall(pace)
     visitors: set[WebSocket] = set()
 
     async def file(request: Request) -> FileResponse:
@@ -86,7 +92,14 @@ def make_app(hosts: frozenset[str]) -> Starlette:
 
     routes: list[BaseRoute] = [Route(path, file) for path in FILES]
     routes += [Route("/games.json", games), WebSocketRoute("/socket", socket)]
-    app = Starlette(routes=routes, middleware=[Middleware(OnlyFromHere, hosts=hosts)])
+
+    @contextlib.asynccontextmanager
+    async def running(app: Starlette) -> AsyncIterator[None]:
+        sweeping = asyncio.create_task(hall.keep_swept())
+        yield
+        sweeping.cancel()
+
+    app = Starlette(routes=routes, middleware=[Middleware(OnlyFromHere, hosts=hosts)], lifespan=running)
     app.state.hall = hall
     return app
 
@@ -97,7 +110,7 @@ def about_games() -> dict[str, Any]:
         game: {
             "options": {name: _shown(value) for name, value in jaxgames.make(game).options.items()},
             "players": _numbers_of_players(game),
-            "agents": list(players.KNOWN[game]),
+            "agents": [offer._asdict() for offer in players.offers(game)],
         }
         for game in jaxgames.games()
     }
@@ -125,6 +138,7 @@ class Visitor:
     websocket: WebSocket
     table: Table | None = None
     seat: int | None = None
+    asking: asyncio.Task | None = None  # a hint or a belief that is being thought about
     allowance: float = BURST
     counted: float = dataclasses.field(default_factory=time.monotonic)
 
@@ -136,19 +150,22 @@ class Visitor:
                 if received["type"] == "websocket.disconnect":
                     return
                 text = received.get("text") or received.get("bytes") or ""
-                try:
-                    self.spend()
-                    await self.answer(messages.read(text))
-                except UserError as error:
-                    await self.send({"type": "error", "text": str(error)})
-                except ValueError as error:
-                    # Options of a game are checked by the game itself; its sentence is for whoever gave them.
-                    await self.send({"type": "error", "text": str(error)[:300]})
+                await self.attend(self.answer(text))
         except (WebSocketDisconnect, RuntimeError):
             return  # the page went while it was being told something
         finally:
             if self.table is not None:
                 self.table.listeners.pop(self, None)
+            if self.asking is not None:
+                self.asking.cancel()
+
+    async def attend(self, work: Awaitable[None]) -> None:
+        """Do it; whatever is wrong with it is a sentence for this page."""
+        try:
+            await work
+        except ValueError as error:
+            # UserErrors, and what a game says of bad options: they are checked by the game itself.
+            await self.send({"type": "error", "text": str(error)[:400]})
 
     def spend(self) -> None:
         """A bucket of messages that fills again with time."""
@@ -158,8 +175,12 @@ class Visitor:
         if self.allowance < 0:
             raise UserError("too many messages at once; wait a moment")
 
-    async def answer(self, message: dict[str, Any]) -> None:
+    async def answer(self, text: str | bytes) -> None:
+        self.spend()
+        message = messages.read(text)
         kind = message["type"]
+        if self.table is not None:
+            self.table.touched = time.monotonic()
         if kind in ("open", "load"):
             table = await self.hall.open(
                 message.get("game", ""), message.get("options", {}), message["seats"], message.get("record")
@@ -193,11 +214,22 @@ class Visitor:
         elif kind == "pause":
             await table.pause(message["paused"])
         elif kind == "hint":
-            await self.send(await table.hint(self.seat, message["agent"]))
+            self.ask(table.hint(self.seat, message["agent"]))
         elif kind == "belief":
-            await self.send(await table.believe(self.seat))
+            self.ask(table.believe(self.seat))
         else:
             await self.send(table.record())
+
+    def ask(self, question: Coroutine[Any, Any, dict[str, Any]]) -> None:
+        """Answer when the answer is there: meanwhile the page may go on, but not ask again."""
+        if self.asking is not None and not self.asking.done():
+            question.close()
+            raise UserError("one question at a time; the last one is still being thought about")
+
+        async def reply() -> None:
+            await self.send(await question)
+
+        self.asking = asyncio.create_task(self.attend(reply()))
 
     async def send(self, message: dict[str, Any]) -> None:
         with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # it has just gone: `listen` will see that

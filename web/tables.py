@@ -4,23 +4,30 @@ import asyncio
 import concurrent.futures
 import functools
 import json
+import logging
 import secrets
 import time
+import weakref
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 import jaxgames
 from jaxgames import records
-from jaxgames.host import Game
+from jaxgames.host import Game, compiled
 from jaxgames.options import UserError
+from jaxgames.players import Player
 from web import players
 
 PERSON = "person"
 MAX_TABLES = 200
 IDLE_SECONDS = 2 * 3600  # a table that nobody has looked at or moved at for so long ends
 
-# A compile or a search runs in one of these, so that no table waits for another; the event loop only passes messages.
+GLANCE = 0.7  # seconds for which each move of agents among themselves can be seen
+
+# The event loop only passes messages; games and agents run in threads. What has never run compiles first, which takes
+# from a second to minutes: it gets a thread for itself, so that no table waits for another's compile.
 WORKERS = concurrent.futures.ThreadPoolExecutor(max_workers=8, thread_name_prefix="table")
+COMPILERS = concurrent.futures.ThreadPoolExecutor(max_workers=2 * MAX_TABLES, thread_name_prefix="compile")
 
 
 class Seat(NamedTuple):
@@ -40,7 +47,7 @@ class Entry(NamedTuple):
 class Table:
     """One game with its seats. Its methods are coroutines; a lock keeps them in order."""
 
-    def __init__(self, env: jaxgames.Env, specs: list[str], game: Game | None = None):
+    def __init__(self, env: jaxgames.Env, specs: list[str], game: Game | None = None, pace: float = 0.0):
         if len(specs) != env.num_players:
             raise UserError(f"{env.id}: seats must be {env.num_players} names, one for each seat, got {len(specs)}")
         for spec in specs:
@@ -53,6 +60,7 @@ class Table:
         self.listeners: dict[object, tuple[int | None, Callable[[dict], Awaitable[None]]]] = {}
         self.log: list[Entry] = []
         self.touched = time.monotonic()
+        self.pace = pace if self.people else max(pace, GLANCE)  # seconds between the moves of agents
         self.paused = False
         self.game = game
         self._driver: asyncio.Task | None = None
@@ -82,14 +90,17 @@ class Table:
         """Deal, and let the agents begin."""
         async with self.lock:
             if self.game is None:
-                self.game = await in_thread(self._new_game)
+                self.game = await in_thread(self._new_game, compiled(self.env))
             else:
                 self.log = await in_thread(self._retell)
         self.go_on()
 
     def _new_game(self) -> Game:
-        names = [place.spec for place in self.seats]
-        return Game(self.env, seed=secrets.randbits(32), players=names)
+        """A fresh deal. One move is tried, so that all that a game needs is compiled by now."""
+        game: Game = Game(self.env, seed=secrets.randbits(32), players=[place.spec for place in self.seats])
+        game.step(game.legal[0])
+        game.undo()
+        return game
 
     def go_on(self) -> None:
         """See that the agents move whenever it is their turn."""
@@ -97,18 +108,29 @@ class Table:
             self._driver = asyncio.create_task(self._drive())
 
     async def _drive(self) -> None:
+        """Until a person is to move: let the agent of the seat to move think, then move if the game still stands so.
+
+        It thinks without the lock: meanwhile people may sit down, look, take back.
+        """
         while True:
             await self.tell()
+            game = self.game
+            if game is None or game.is_over or self.paused or not (self.people or self.listeners):
+                return
+            place, state = self.seats[game.player], game.state
+            if place.spec == PERSON:
+                return
+            try:
+                agent: Player = players.player(self.env, place.spec)
+                thinking = in_thread(functools.partial(agent.act, secrets.randbits(32), state), agent)
+                action, _ = await asyncio.gather(thinking, asyncio.sleep(self.pace))
+            except Exception:
+                logging.exception("an agent failed")
+                await self.tell_all({"type": "error", "text": f"{place.spec} could not decide; reload to ask it again"})
+                return
             async with self.lock:
-                game = self.game
-                if game is None or game.is_over or self.paused:
-                    return
-                place = self.seats[game.player]
-                if place.spec == PERSON:
-                    return
-                await in_thread(functools.partial(self._let_agent_move, players.player(self.env, place.spec)))
-            if not self.people:
-                await asyncio.sleep(0.7)  # a watcher wants to see each move
+                if self.game is game and game.state is state and not self.paused:
+                    await in_thread(functools.partial(self._take, action))
 
     async def move(self, seat: int | None, action: int, step: int) -> None:
         """A person's move. `step` says which position it was meant for, so that a late click does nothing."""
@@ -121,10 +143,6 @@ class Table:
             await in_thread(lambda: self._take(action))
         self.go_on()
 
-    def _let_agent_move(self, agent: players.Player) -> None:
-        assert self.game is not None
-        self._take(agent.act(secrets.randbits(32), self.game.state))
-
     def _take(self, action: int) -> None:
         game = self.game
         assert game is not None
@@ -132,6 +150,7 @@ class Table:
         names = {viewer: game.name(action, viewer) for viewer in viewers} if action in game.legal else {}
         game.step(action)
         self.log.append(Entry(seat, names))
+        self.touched = time.monotonic()
 
     def _retell(self) -> list[Entry]:
         """The log of a game that was loaded."""
@@ -164,7 +183,7 @@ class Table:
         async with self.lock:
             if self.game is not None and not self.game.is_over and self.people != [seat] and self.people:
                 raise UserError("this game is not over")
-            self.game, self.log = await in_thread(self._new_game), []
+            self.game, self.log = await in_thread(self._new_game, compiled(self.env)), []
         self.go_on()
 
     async def pause(self, paused: bool) -> None:
@@ -181,9 +200,9 @@ class Table:
         if game.player != seat:
             raise UserError("a hint is for the player to move")
         state, step = game.state, len(game.actions)
-        chances = await in_thread(lambda: agent.hint(secrets.randbits(32), state))
-        moves = [[action, game.name(action, seat), chance] for action, chance in chances.items()]
-        return {"type": "hint", "step": step, "agent": spec, "moves": sorted(moves, key=lambda move: -move[2])}
+        shares = await in_thread(lambda: agent.shares(secrets.randbits(32), state), agent)
+        moves = [[action, self.env.action_name(state, action, seat), share] for action, share in shares.items()]
+        return {"type": "hint", "step": step, "agent": spec, "moves": moves}
 
     async def believe(self, seat: int | None) -> dict[str, Any]:
         """What this seat can know of what it does not see."""
@@ -191,7 +210,8 @@ class Table:
         if seat is None:
             raise UserError("who sees everything has nothing to believe")
         state, step = game.state, len(game.actions)
-        found = await in_thread(lambda: players.belief(self.env, secrets.randbits(32), state, seat))
+        ask = players.beliefs(self.env)
+        found = await in_thread(lambda: ask(secrets.randbits(32), state, seat), ask)
         return {"type": "belief", "step": step, **found.as_json()}
 
     def record(self) -> dict[str, Any]:
@@ -211,16 +231,28 @@ class Table:
 
     async def tell(self) -> None:
         """Everybody what they may know now."""
-        self.touched = time.monotonic()
-        for listener, (viewer, send) in list(self.listeners.items()):
-            message = await self.view(viewer)
+        drawn: dict[int | None, dict[str, Any]] = {}
+        for listener, (viewer, _) in list(self.listeners.items()):
+            if viewer not in drawn:
+                drawn[viewer] = await self.view(viewer)
+            await self._tell_one(listener, drawn[viewer])
+
+    async def tell_all(self, message: dict[str, Any]) -> None:
+        """Everybody the same."""
+        for listener in list(self.listeners):
+            await self._tell_one(listener, message)
+
+    async def _tell_one(self, listener: object, message: dict[str, Any]) -> None:
+        if listener in self.listeners:
             try:
-                await send(message)
+                await self.listeners[listener][1](message)
             except Exception:  # a page that cannot be told anything must not stop the table for the others
                 self.listeners.pop(listener, None)
 
     async def view(self, viewer: int | None) -> dict[str, Any]:
         """The message that shows the table to one viewer, between two moves."""
+        if self.game is None:
+            return self.told(viewer)  # the lock is held by who deals: nobody has to wait to be told so
         async with self.lock:
             return await in_thread(functools.partial(self.told, viewer))
 
@@ -248,17 +280,18 @@ class Table:
 class Hall:
     """All tables. Idle ones end, and there are never more than `MAX_TABLES`."""
 
-    def __init__(self) -> None:
+    def __init__(self, pace: float = 0.0) -> None:
         self.tables: dict[str, Table] = {}
+        self.pace = pace
 
     async def open(self, game: str, options: dict[str, Any], specs: list[str], record: str | None = None) -> Table:
         """A new table, from a record if one is given."""
-        self.sweep()
+        await self.sweep()
         if len(self.tables) >= MAX_TABLES:
             raise UserError(f"there are {MAX_TABLES} tables already; come back when one has ended")
-        loaded = await in_thread(lambda: _load(record)) if record else None
+        loaded = await _apart(lambda: _load(record)) if record else None
         env = loaded.env if loaded else await in_thread(lambda: jaxgames.make(game, **options))
-        table = await in_thread(lambda: Table(env, specs, loaded))
+        table = await in_thread(lambda: Table(env, specs, loaded, self.pace))
         self.tables[secrets.token_urlsafe(9)] = table
         return table
 
@@ -271,12 +304,20 @@ class Hall:
                 continue
         raise UserError("this link opens no seat at any table that is still there")
 
-    def sweep(self) -> None:
-        """End tables that nobody has used for long."""
+    async def sweep(self) -> None:
+        """End tables at which nothing has happened for long; whoever still looks at one is told."""
         now = time.monotonic()
         for name, table in list(self.tables.items()):
-            if now - table.touched > IDLE_SECONDS and not table.listeners:
+            if now - table.touched > IDLE_SECONDS:
                 del self.tables[name]
+                await table.tell_all({"type": "ended", "text": "Nothing happened here for long: this table has ended."})
+                table.listeners.clear()
+
+    async def keep_swept(self) -> None:
+        """For as long as the server runs."""
+        while True:
+            await asyncio.sleep(IDLE_SECONDS / 20)
+            await self.sweep()
 
 
 def _load(line: str) -> Game:
@@ -286,8 +327,21 @@ def _load(line: str) -> Game:
     return Game.from_record(record)
 
 
-async def in_thread(work: Callable[[], Any]) -> Any:
-    return await asyncio.get_running_loop().run_in_executor(WORKERS, work)
+async def in_thread(work: Callable[[], Any], program: object = None) -> Any:
+    """What `work` returns. `program` is what it compiles, unless it has run before."""
+    if program is None or program in _compiled:
+        return await asyncio.get_running_loop().run_in_executor(WORKERS, work)
+    result = await asyncio.get_running_loop().run_in_executor(COMPILERS, work)
+    _compiled.add(program)
+    return result
+
+
+async def _apart(work: Callable[[], Any]) -> Any:
+    """What `work` returns, which may compile anything."""
+    return await in_thread(work, work)
+
+
+_compiled: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def as_text(message: dict[str, Any]) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def render(env: "MagicTrickEnv", state: State, player: int | None = None) -> str:
-    """The table, a line a seat, slots in order. A hidden slot shows its back alone to everybody at the table."""
+    """The table, two lines a seat, slots in order. A hidden slot shows its back alone to everybody at the table."""
     del env
     open_values = player is None
     cards = np.asarray(state.dealt)[int(state.hand_index)]
@@ -32,7 +32,7 @@ def render(env: "MagicTrickEnv", state: State, player: int | None = None) -> str
             _slot(int(card), bool(turned), open_values)
             for card, turned in zip(cards[seat], np.asarray(state.revealed)[seat], strict=True)
         ]
-        lines.append(f"seat {seat}  {' '.join(slots)}  {_standing(state, seat)}")
+        lines += [f"seat {seat}  {_standing(state, seat)}", f"  {' '.join(slots)}"]
     return "\n".join(lines)
 
 

@@ -2,13 +2,14 @@
 
 `jaxgames/cli.py` gives every game the commands play, simulate and inspect. A game package with a module `surface`
 answers them itself: `flags(parser, command)` adds what is not common to all games (--seed, --games, --steps,
---record and --option are there already), and `play(args)`, `simulate(args)`, `inspect(args)` run the command.
+--record and --option are there already), `make_env(args)` reads them, and `play(args)`, `simulate(args)`,
+`inspect(args)` run the command.
 """
 
 import argparse
 import random
 
-from jaxgames import cli
+from jaxgames import Env, cli
 from jaxgames.skyjo.classic import SkyjoEnv
 
 
@@ -30,7 +31,10 @@ def flags(parser: argparse.ArgumentParser, command: str) -> None:
 
 
 def play(args: argparse.Namespace) -> None:
-    """All seats by hand, until the game is over."""
+    """All seats by hand, until the game is over; against agents and for machines as in every game."""
+    if args.against is not None or args.json:
+        cli.play(args)
+        return
     game = _game(args)
     print(f"Skyjo, {game.env.num_players} players, seed {args.seed}")
     try:
@@ -99,9 +103,10 @@ def inspect(args: argparse.Namespace) -> None:
     cli.print_json(before | {"after_steps_state": game.get_full_state(), "observation_current": current})
 
 
-def _game(args: argparse.Namespace) -> SkyjoEnv:
+def make_env(args: argparse.Namespace) -> Env:
+    """The env of these flags."""
     cut = {"max_steps": args.max_steps} if args.command == "simulate" else {}
-    env = cli.make_env(
+    return cli.make_env(
         args,
         history_window_k=args.history_k,
         score_limit=args.score_limit,
@@ -110,5 +115,9 @@ def _game(args: argparse.Namespace) -> SkyjoEnv:
         ruleset=args.ruleset,
         **cut,
     )
+
+
+def _game(args: argparse.Namespace) -> SkyjoEnv:
+    env = make_env(args)
     others = {name: value for name, value in env.options.items() if name != "num_players"}
     return SkyjoEnv(env.num_players, args.seed, **others)

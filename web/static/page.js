@@ -1,6 +1,7 @@
 // The page: choose a game and who plays, or sit at a table. Which of the two is in the address, behind the #.
 
 import { Table, el } from "./table.js";
+import * as memory from "./memory.js";
 
 const NAMES = {
   skullking: ["Skull King", "Bid your tricks, then take exactly as many."],
@@ -9,13 +10,14 @@ const NAMES = {
   schafkopf: ["Schafkopf", "Call an ace: its owner is your secret partner."],
   magictrick: ["Magic Trick", "Nobody sees a value, not even of their own cards."],
 };
+const OTHER = "other";
 
 const main = document.getElementById("main");
 const notice = document.getElementById("notice");
 let games = null;
 let table = null;
 
-export function say(text, isError = false) {
+function say(text, isError = false) {
   notice.textContent = text;
   notice.className = text ? (isError ? "shown bad" : "shown") : "";
   clearTimeout(say.timer);
@@ -45,15 +47,17 @@ function route() {
 function showLobby(game) {
   document.title = "jaxgames";
   const about = games[game];
-  const numbers = about.players;
   const usual = about.options.num_players;
-  const count = el("select", { id: "count" }, ...numbers.map((n) => el("option", { value: n, selected: n === usual }, String(n))));
+  const count = el("select", { id: "count" },
+    ...about.players.map((n) => el("option", { value: n, selected: n === usual }, String(n))));
   const seats = el("div", { class: "seats" });
   const options = el("div", { class: "options" }, ...Object.entries(about.options)
     .filter(([name]) => name !== "num_players").map(([name, value]) => optionField(name, value)));
   const drawSeats = () => {
-    const before = [...seats.querySelectorAll("select")].map((s) => s.value);
-    seats.replaceChildren(...Array.from({ length: Number(count.value) }, (_, seat) => seatField(seat, about.agents, before[seat])));
+    const before = chosenSeats(seats);
+    const number = Number(count.value);
+    const agents = about.agents.filter((agent) => agent.num_players === null || agent.num_players === number);
+    seats.replaceChildren(...Array.from({ length: number }, (_, seat) => seatField(seat, agents, before[seat])));
   };
   count.addEventListener("change", drawSeats);
   drawSeats();
@@ -62,11 +66,11 @@ function showLobby(game) {
     el("label", { for: "count" }, "Players ", count),
     el("fieldset", {}, el("legend", {}, "Who sits where"), seats),
     el("details", {}, el("summary", {}, "Rules and options"), options),
-    el("button", { class: "primary", type: "submit" }, "Deal"),
+    el("button", { class: "primary", type: "submit", id: "deal" }, "Deal"),
     el("details", {}, el("summary", {}, "Go on from a saved game"), el("label", { for: "record" }, "Record ", file)));
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const specs = [...seats.querySelectorAll("select")].map((s) => s.value);
+    const specs = chosenSeats(seats);
     const chosen = { num_players: Number(count.value) };
     for (const field of options.querySelectorAll("[data-option]")) {
       const value = readOption(field);
@@ -77,21 +81,47 @@ function showLobby(game) {
       : { type: "open", game, options: chosen, seats: specs };
     openTable(message);
   });
-  const tabs = Object.keys(games).map((name) =>
-    el("a", { href: `#game=${name}`, class: name === game ? "tab here" : "tab", "aria-current": name === game ? "page" : null }, NAMES[name][0]));
-  document.getElementById("nav").replaceChildren();
-  main.replaceChildren(el("div", { class: "tabs" }, ...tabs), el("h1", {}, NAMES[game][0]), el("p", { class: "lead" }, NAMES[game][1]), form);
+  const tabs = Object.keys(NAMES).filter((name) => name in games).map((name) =>
+    el("a", { href: `#game=${name}`, class: name === game ? "tab here" : "tab", "aria-current": name === game ? "page" : null },
+      NAMES[name][0]));
+  main.replaceChildren(el("nav", { class: "tabs", "aria-label": "Games" }, ...tabs),
+    el("h1", {}, NAMES[game][0]), el("p", { class: "lead" }, NAMES[game][1]), form, ...openTables());
+}
+
+function openTables() {
+  const links = memory.tables().map(({ address, game, opened }) =>
+    el("li", {}, el("a", { href: address }, `${NAMES[game][0]}, ${new Date(opened).toLocaleTimeString()}`)));
+  return links.length ? [el("h2", {}, "Tables that you sit at"), el("ul", { class: "tables" }, ...links)] : [];
 }
 
 function seatField(seat, agents, before) {
   // A search compiles for a minute before its first move: it is there to be chosen, not to be waited for unasked.
-  const opponent = agents.find((spec) => spec.startsWith("ppo")) ?? agents.findLast((spec) => spec.startsWith("rule"));
-  const usual = before ?? (seat === 0 ? "person" : opponent);
-  const choices = [["person", seat === 0 ? "you" : "a person"], ...agents.map((spec) => [spec, spec])];
-  if (!choices.some(([value]) => value === usual)) choices.push([usual, usual]);
-  const select = el("select", { id: `seat${seat}` },
-    ...choices.map(([value, label]) => el("option", { value, selected: value === usual }, label)));
-  return el("label", { for: `seat${seat}` }, `Seat ${seat} `, select);
+  const plain = agents.filter(({ spec }) => spec.startsWith("ppo") || spec.startsWith("rule"));
+  const usual = before ?? (seat === 0 ? "person" : (plain.at(-1) ?? agents[0]).spec);
+  const isListed = usual === "person" || agents.some(({ spec }) => spec === usual);
+  const id = `seat${seat}`;
+  const choice = (value, label) => el("option", { value, selected: value === (isListed ? usual : OTHER) }, label);
+  const select = el("select", { id },
+    choice("person", seat === 0 ? "you" : "another person, by a link"),
+    ...agents.map(({ spec, strength }) => choice(spec, `${spec}: ${strength}`)),
+    choice(OTHER, "another agent, by its name"));
+  const name = el("input", { type: "text", maxlength: 80, value: isListed ? "" : usual, placeholder: "pimc:10,40",
+    "aria-label": `Name of the agent at seat ${seat}` });
+  const strength = el("small", {});
+  const update = () => {
+    name.hidden = select.value !== OTHER;
+    strength.textContent = agents.find(({ spec }) => spec === select.value)?.strength ?? "";
+  };
+  select.addEventListener("change", update);
+  update();
+  return el("div", { class: "seat" }, el("label", { for: id }, `Seat ${seat}`), el("div", {}, select, name, strength));
+}
+
+function chosenSeats(seats) {
+  return [...seats.querySelectorAll(".seat")].map((seat) => {
+    const value = seat.querySelector("select").value;
+    return value === OTHER ? seat.querySelector("input").value.trim() || "random" : value;
+  });
 }
 
 function optionField(name, value) {

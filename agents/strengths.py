@@ -1,0 +1,56 @@
+"""Who can be chosen as an opponent, and how strong each is, in a phrase.
+
+Figures are those of docs/results. A published network may bring its own, as `strength` of its manifest.
+"""
+
+from typing import NamedTuple
+
+from agents import checkpoints
+
+# By game and spec, the weakest first.
+STRENGTHS: dict[str, dict[str, str]] = {
+    "skullking": {
+        "random": "wins 0.4 % against three rule:hard",
+        "rule:easy": "wins 87 % against three random",
+        "rule:medium": "three of it leave rule:hard 28 % of the wins",
+        "rule:hard": "wins 94 % against three random",
+        "ppo:skullking": "wins 77 % against three rule:hard",
+    },
+    "skyjo": {
+        "random": "never beats rule",
+        "rule": "beats random always",
+    },
+    "saboteur": {
+        "random": "never finds the gold",
+        "rule": "finds the gold in 69 % against random, 33 % against itself",
+    },
+    "schafkopf": {
+        "random": "loses 120 cents a game to rule",
+        "random_coward": "loses 5 cents a game to rule",
+        "rule": "wins 120 cents a game from random",
+        "pimc:10,40": "searches; wins about 20 cents a game from rule",
+    },
+    "magictrick": {
+        "random": "wins 10 % against three rule",
+        "rule": "wins 50 % against three random",
+    },
+}
+
+
+class Offer(NamedTuple):
+    """An agent to choose."""
+
+    spec: str
+    strength: str
+    num_players: int | None  # what a network was trained for; None: any number
+
+
+def offers(game: str) -> list[Offer]:
+    """The agents of a game that can be named without a path: bots and searches, then published networks."""
+    known = STRENGTHS.get(game, {"random": ""})
+    found = [Offer(spec, phrase, None) for spec, phrase in known.items() if not spec.startswith("ppo:")]
+    for name, manifest in checkpoints.published().items():
+        if manifest.get("game") == game:
+            phrase = manifest.get("strength") or known.get(f"ppo:{name}") or "a trained network"
+            found.append(Offer(f"ppo:{name}", str(phrase), manifest["options"].get("num_players")))
+    return found
