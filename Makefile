@@ -4,12 +4,18 @@ BIN := $(VENV)/bin
 comma := ,
 # GPU=1 adds JAX with CUDA and trains there; the default is the CPU.
 EXTRAS := train,adapters,web,notebooks,dev$(if $(GPU),$(comma)gpu)
+PYTEST := -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
+FLOORS := .venv-floors
 STAMP := $(VENV)/.installed$(if $(GPU),-gpu)
 
-.PHONY: test train play lint types clean
+.PHONY: test floors train play lint types clean
 
 test: $(STAMP) lint types
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
+	$(BIN)/python $(PYTEST)
+
+# The tests with the oldest versions that pyproject.toml allows, in an environment of their own.
+floors: $(FLOORS)/.installed
+	$(FLOORS)/bin/python $(PYTEST)
 
 train: $(STAMP)
 	$(if $(GPU),,JAX_PLATFORMS=cpu) $(BIN)/python train/ppo_skullking.py
@@ -31,5 +37,11 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[$(EXTRAS)]"
 	touch $(STAMP)
 
+$(FLOORS)/.installed: pyproject.toml constraints-floors.txt
+	test -x $(FLOORS)/bin/python || $(PYTHON) -m venv $(FLOORS)
+	$(FLOORS)/bin/python -m pip install --quiet --upgrade pip
+	$(FLOORS)/bin/python -m pip install --quiet --constraint constraints-floors.txt --editable ".[$(EXTRAS)]"
+	touch $@
+
 clean:
-	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis dist build runs
+	rm -rf $(VENV) $(FLOORS) .pytest_cache .ruff_cache .mypy_cache .hypothesis dist build runs

@@ -1,35 +1,12 @@
-"""Every game compiled as users compile it, batched, over many options: each in a process of its own.
+"""Every game compiled as users compile it, batched, with some rare options: each in a process of its own.
 
-A compiler that aborts takes its process along, and it has: Skyjo for five or more on CPUs with AVX-512.
-The rest of the suite compiles with optimisation off, where nothing of the kind shows.
+A compiler that aborts takes its process along, and it has: Skyjo for five or more on CPUs with AVX-512. The rest of the
+suite compiles with optimisation off, where nothing of the kind shows. All options: `python -m tests.long options`.
 """
-
-import os
-import subprocess
-import sys
 
 import pytest
 
-from tests.support import ROOT
-
-PROGRAM = """
-import sys, jax, jaxgames
-from jaxgames import vector
-
-def loop(env, states, key):
-    step = vector.make_step(env, 64)
-    def turn(states, key):
-        act_key, deal_key = jax.random.split(key)
-        return step(states, vector.random_actions(env, states, act_key), deal_key)[0], None
-    return jax.lax.scan(turn, states, jax.random.split(key, 8))[0]
-
-for options in {options!r}:
-    env = jaxgames.make({game!r}, **options)
-    states = vector.reset(env, jax.random.key(0), 64)
-    states = jax.block_until_ready(jax.jit(loop, static_argnums=0)(env, states, jax.random.key(1)))
-    assert int(states.step_count.max()) == 8, options
-print("played")
-"""
+from tests.long.options import run_apart
 
 MANY = {
     "skullking": [{"num_players": 2}, {"num_players": 6, "scoring": "rascal", "reward": "seed"}],
@@ -42,8 +19,4 @@ MANY = {
 
 @pytest.mark.parametrize("game", MANY)
 def test_compiles_and_runs(game):
-    plain = {name: value for name, value in os.environ.items() if name != "XLA_FLAGS"}
-    code = PROGRAM.format(game=game, options=MANY[game])
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=plain, capture_output=True, text=True)
-    assert done.returncode == 0, f"exit {done.returncode}: {done.stderr[-2000:]}"
-    assert done.stdout == "played\n"
+    run_apart(game, MANY[game], batch=64)

@@ -6,9 +6,13 @@ import pathlib
 import re
 import subprocess
 import sys
+import tomllib
 import zipfile
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 import jaxgames
 from tests.support import ROOT
@@ -119,6 +123,22 @@ def test_pages_link_to_files_that_exist():
 def test_constraints_pin_names_and_versions_only():
     for line in (ROOT / "constraints.txt").read_text().splitlines():
         assert re.fullmatch(r"#.*|[A-Za-z0-9._-]+==[A-Za-z0-9.+]+", line), line
+
+
+def test_the_floors_that_are_tested_are_those_that_are_stated():
+    """`make floors` installs the lowest versions of everything that a user installs."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    stated = [
+        Requirement(line) for line in [*project["dependencies"], *extras["train"], *extras["adapters"], *extras["web"]]
+    ]
+    lines = (ROOT / "constraints-floors.txt").read_text().split()
+    tested = {canonicalize_name(name): Version(version) for name, version in (line.split("==") for line in lines)}
+    assert tested.pop("jaxlib") == tested["jax"]
+    for requirement in stated:
+        (bound,) = requirement.specifier
+        assert (bound.operator, Version(bound.version)) == (">=", tested[canonicalize_name(requirement.name)])
+    assert tested.keys() == {canonicalize_name(requirement.name) for requirement in stated}
 
 
 def test_the_readme_names_both_commands():

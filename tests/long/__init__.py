@@ -2,6 +2,7 @@
 
     python -m tests.long                                     what there is
     python -m tests.long soak skyjo --option num_players=8   any game: index checks, leaks, own masks
+    python -m tests.long options                             every game as users compile it, over all players and modes
     python -m tests.long schafkopf --endgames 100
 
 A check that finds a fault ends with a traceback.
