@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import pathlib
 import re
+from xml.etree import ElementTree
 
 import jax
 import jax.numpy as jnp
@@ -21,6 +22,12 @@ def vectors(game):
     """The recorded games of tests/data, a list of dicts as the rules page has them."""
     stream = records.stream(ROOT / "tests" / "data" / f"{game}.jsonl.gz")
     return [{"game": one.game, "config": one.options, "deal": one.deal, **one.more} for one in stream]
+
+
+def drawn_words(picture):
+    """Everything that is written in a picture, in the order in which it is drawn."""
+    texts = ElementTree.fromstring(picture).iter("{http://www.w3.org/2000/svg}text")
+    return [element.text for element in texts if element.text]
 
 
 def rule_numbers(game):

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import re
 
 import chex
 import jax
@@ -10,7 +11,7 @@ import pytest
 
 import jaxgames
 from jaxgames.magictrick.belief import belief
-from tests.support import assert_observations_match, assert_steps_match, replay, vectors
+from tests.support import assert_observations_match, assert_steps_match, drawn_words, replay, vectors
 
 RECORDS = vectors("magictrick")
 
@@ -74,3 +75,35 @@ def test_belief_of_every_recorded_position():
         np.testing.assert_allclose(
             np.where(hidden, probabilities, 0), theirs.reshape(4, 14, 8), atol=1e-5, err_msg=f"game {index} step {i}"
         )
+
+
+TEXT = """\
+Magic Trick, hand 2 of 2
+seat 3 may bid
+trick   0♦ 7▲ 2♦
+seat 0  (1▲) (1♦) (2♠) (2★) (3♥) (3♦) (3♠)  4♣   4♠   4★   5★   6♦   7♦   7♠   \
+bid 3, tricks 0 (no suits), score -3, prestige 0
+seat 1  (0♠) (0♦) (0♥)  0♣   1★  (2☾) (2▲)  3★   3☾  (4☾)  5♦   6♠   7♣  (7♥)  \
+bid -, tricks 2 (stars, moons, hearts), score -3, prestige 0
+seat 2  (0▲)  1♣  (1☾) (1♥)  2♣   3▲   3♣  (4♥) (5☾) (5♥)  5▲   6★  (7▲)  7★   \
+bid -, tricks 2 (stars, hearts, diamonds, triangles), score -4, prestige 0
+seat 3  (0★) (0☾)  1♠  (2♥) (2♦)  4▲   4♦   5♣   5♠   6☾  (6♥)  6♣  (6▲) (7☾)  \
+bid -, tricks 2 (spades, moons, diamonds, triangles), score 3, prestige 0"""
+
+
+def test_a_position_in_words_and_as_a_picture():
+    """Seat 3 has played to the trick that seat 1 led and may bid; no seat sees a hidden value, its own neither."""
+    game = played(3)
+    env, state = game.env, game.state(124)
+    assert env.render(state) == TEXT
+    head, tables = TEXT.split("seat 0", 1)
+    for player in (0, 1):
+        assert env.render(state, player) == head + "seat 0" + re.sub(r" \d([♠♣♦♥★☾▲]) ", r" ?\1 ", tables)
+    names = [env.action_name(state, action, 0) for action in np.flatnonzero(game.masks[124])]
+    assert names == [*(f"bid slot {slot}" for slot in (2, 5, 6, 7, 8, 9, 11)), "pass"]
+    assert drawn_words(env.picture(state, 1)) == [
+        *("Seat 3: bid a card, or pass", "Hand 2 of 2, trick 7 of 13, hearts are trump"),
+        *("You", "−3", "won 2, no bid", "0", "1", "Seat 2", "−4", "won 2, no bid", "7"),
+        *("Seat 3", "3", "won 2, no bid", "2", "Seat 0", "−3", "won 0 of 3, 7 left"),
+        *("Seat 2", *"0114557", "Seat 3", *"0022667", "Seat 0", *"1122333", *"0002247"),
+    ]

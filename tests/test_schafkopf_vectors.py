@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from jaxgames.schafkopf.cards import NO_SEAT
-from jaxgames.schafkopf.state import LAST_TRICK
-from tests.support import assert_observations_match, assert_steps_match, replay, vectors
+from jaxgames.schafkopf.state import CONTRA, LAST_TRICK, RETOUR
+from tests.support import assert_observations_match, assert_steps_match, drawn_words, replay, vectors
 
 RECORDS = vectors("schafkopf")
 
@@ -41,3 +41,48 @@ def final_scores(state):
 
 def called_ace(state):
     return np.uint32({1: 1 << 28, 2: 1 << 30, 3: 1 << 31}.get(int(state.contract), 0))
+
+
+TEXT = """\
+Schafkopf, trick 7, seat 0 begins, Sauspiel on Eichel of seat 2, contra by seat 1, retour by seat 0
+  seat 0   31 points  passed                    {}
+  seat 1    0 points  passed                    {}
+  seat 2    9 points  bid Sauspiel on Eichel    {}
+> seat 3   55 points  passed                    {}
+  trick 0, led by seat 0: EX S7 E7 SO
+  trick 1, led by seat 3: GU SU HU HA
+  trick 2, led by seat 3: H9 EU GK HO
+  trick 3, led by seat 2: E8 H7 E9 GX
+  trick 4, led by seat 3: GO EO S8 G9
+  trick 5, led by seat 0: EK G7 GA H8
+  trick 6, led by seat 3: SA HK S9 SX
+  trick 7, led by seat 0: EA SK G8"""
+
+
+def test_a_position_in_words_and_as_a_picture():
+    """The last card of a Sauspiel: the called ace has just shown who is whose partner."""
+    played = replay(RECORDS[10])
+    env, state = played.env, played.state(43)
+    assert env.render(state) == TEXT.format("", "", "", "HX")
+    assert env.render(state, 1) == TEXT.format("0 cards", "", "0 cards", "1 cards")
+    assert drawn_words(env.picture(state, 1)) == [
+        *("Seat 3: play a card", "Sauspiel on Eichel of seat 2, contra, retour, trick 8 of 8"),
+        *("You", "0", "0 tricks", "passed, contra", "K", "Seat 2", "9", "1 trick", "declarer", "8"),
+        *("Seat 3", "55", "4 tricks", "passed", "Seat 0", "31", "2 tricks", "partner, retour", "A", "1", "Sauspiel"),
+        *("Last trick", "3", "A", "0", "K", "1", "9", "2", "10"),
+    ]
+    before = played.state(40)  # the ace is still in hand: seat 0 is not known as the partner
+    assert "partner" not in "".join(drawn_words(env.picture(before, 1)))
+
+
+def test_doublings_in_words():
+    """The owner of the called ace gives retour after a contra."""
+    played = replay(RECORDS[10])
+    names = []
+    for i in range(44):
+        state, legal = played.state(i), np.flatnonzero(played.masks[i])
+        if int(state.stage) in (CONTRA, RETOUR):
+            names.append([played.env.action_name(state, action) for action in legal])
+    assert ["contra", "no contra"] in names
+    assert ["retour", "no retour"] in names
+    assert ["no contra"] in names

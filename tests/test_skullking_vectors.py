@@ -10,7 +10,7 @@ import pytest
 
 import agents
 from jaxgames.skullking import labels, metrics
-from tests.support import assert_observations_match, assert_steps_match, replay, vectors
+from tests.support import assert_observations_match, assert_steps_match, drawn_words, replay, vectors
 
 RECORDS = vectors("skullking")
 
@@ -107,3 +107,29 @@ def check_bot(record, played):
 def _bot(env, states):
     act = agents.rule_based(env, "exact", "strength")
     return jax.vmap(lambda state: act(jax.random.key(0), state, state.current_player))(states)
+
+
+TEXT = """\
+Skull King, round 10 of 10 (10 cards), trick 10, playing, seat 3 to act
+  > seat 0: total -290 | bid 9 | won 3 | hand {} | plays R6 | void in Map
+    seat 1: total -120 | bid 7 | won 2 | hand {} | plays R9
+    seat 2: total   40 | bid 2 | won 2 | hand {} | plays Harry | bet 10 | void in Chest
+    seat 3: total -100 | bid 6 | won 1 | hand {}
+  alliance: seats 0 and 2
+  alliance: seats 3 and 1"""
+
+
+def test_a_position_in_words_and_as_a_picture(replays):
+    """The last trick: what everybody knows, one card in a hand, and what seat 0 threw away with Bendt's help."""
+    played = replays(2)
+    env, state = played.env, played.state(271)
+    assert env.render(state) == TEXT.format("", "", "", "M2") + "\n  discarded with Bendt: C5 P8"
+    assert env.render(state, 1) == TEXT.format("0 cards", "", "0 cards", "1 cards")
+    others = [*("Seat 2", "40", "won 2 of 2, 0 left", "bet 10, ally 0", "Harry")]
+    others += [*("Seat 3", "−100", "won 1 of 6, 1 left", "ally 1")]
+    assert drawn_words(env.picture(state, 1)) == [
+        *("Seat 3: play a card", "Round 10 of 10, trick 10 of 10"),
+        *("You", "−120", "won 2 of 7, 0 left", "ally 3", "9", *others),
+        *("Seat 0", "−290", "won 3 of 9, 0 left", "ally 2", "6", "1", "follow"),
+        *("Last trick", "0", "1", "6", "2", "6", "3", "2"),
+    ]

@@ -8,7 +8,7 @@ import pytest
 
 import jaxgames
 from jaxgames.skyjo.classic import full_state
-from tests.support import vectors
+from tests.support import drawn_words, vectors
 
 RECORDS = vectors("skyjo")
 LONGEST = max(len(record["steps"]) for record in RECORDS)
@@ -36,16 +36,23 @@ def replay(env, deal, actions, rows, seats):
     return states, masks, observed
 
 
-@pytest.mark.parametrize("record", RECORDS, ids=name)
-def test_recorded_game(record):
+@functools.cache
+def played(index):
+    """(env, and what `replay` gives) of a recorded game."""
+    record = RECORDS[index]
     env = jaxgames.make("skyjo", **record["config"])
     deal = env.rooms.state.read_deal(env, record["deal"])
-    steps = record["steps"]
     actions = np.zeros(LONGEST + 1, np.int32)
-    actions[: len(steps)] = [action for _, _, action in steps]
+    actions[: len(record["steps"])] = [action for _, _, action in record["steps"]]
     rows, seats = (np.array([row[i] for row in record["obs"]], np.int32) for i in (0, 1))
-    states, masks, observed = jax.device_get(replay(env, deal, actions, rows, seats))
+    return env, *jax.device_get(replay(env, deal, actions, rows, seats))
 
+
+@pytest.mark.parametrize("index", range(len(RECORDS)), ids=[name(record) for record in RECORDS])
+def test_recorded_game(index):
+    record = RECORDS[index]
+    env, states, masks, observed = played(index)
+    steps = record["steps"]
     assert states.current_player[: len(steps)].tolist() == [seat for seat, _, _ in steps]
     assert not states.done[: len(steps)].any()
     assert states.done[len(steps)]
@@ -84,3 +91,47 @@ def final(env, last):
         "history_size": int(last.history_size),
         "refills": int(last.refills),
     }
+
+
+TEXT = """\
+Round 2, ROUND_END, player 0 to move, KEEP_OR_DISCARD
+Discard pile: 11 (45 cards), draw pile: 59 cards
+{card} drawn, to be kept or discarded
+
+P0: 26             P1*: 33            P2: 96             P3: 31
+  x  {a}  5   3      9   4   6   6      2   8   0   5      7   2   3  {c}
+  x   0   3   3      3   2  12   6      3   1   7   1      7  10   3   7
+  x  {b}  4  -1      1   3   2   3      5   6   4  -2      1   2  10  10"""
+HIDDEN = {"a": " . ", "b": " . ", "c": " ."}
+
+
+def test_a_position_in_words_and_as_a_picture():
+    """SJ-50: seat 0 has drawn a card that nobody else sees, and nobody knows what lies face down, the owner neither."""
+    env, states, masks, _ = played(2)
+    state = jax.tree.map(lambda leaf: leaf[351], states)
+    assert env.render(state) == TEXT.format(card="The -1", a="[5]", b="[1]", c="[2]")
+    assert env.render(state, 0) == TEXT.format(card="The -1", **HIDDEN)
+    assert env.render(state, 1) == TEXT.format(card="A card", **HIDDEN)
+    assert [env.action_name(state, action, 1) for action in np.flatnonzero(masks[351])] == [
+        "keep the card",
+        "discard the card",
+    ]
+    assert drawn_words(env.picture(state, 1)) == [
+        *("Seat 0: keep the card, or discard it", "Round 2, to 100 points, you turned up the last card"),
+        *("Seat 2", "96", "shows 40, 0 hidden", *["2", "8", "0", "5", "3", "1", "7", "1", "5", "6", "4", "−2"]),
+        *("Seat 3", "31", "shows 62, 1 hidden", *["7", "2", "3", "7", "10", "3", "7", "1", "2", "10", "10"]),
+        *("Seat 0", "26", "shows 17, 2 hidden", *["5", "3", "0", "3", "3", "4", "−1"]),
+        *("You", "33", "shows 57, 0 hidden", *["9", "4", "6", "6", "3", "2", "12", "6", "1", "3", "2", "3"]),
+        *("59", "11", "draw pile", "45 discards", "?", "in hand", "Seat 3 took 7 from the discards, put away 11"),
+    ]
+    drawn = drawn_words(env.picture(state, 0, moves=False))
+    assert drawn[drawn.index("45 discards") + 1] == "−1", "the drawer sees the card"
+
+
+def test_the_last_step_of_a_turn_in_words():
+    """A card taken from the discard pile is seen by all; places are counted from 0."""
+    env, states, masks, _ = played(2)
+    state = jax.tree.map(lambda leaf: leaf[349], states)
+    assert "The 7 taken from the discard pile, to be placed" in env.render(state, 0)
+    names = [env.action_name(state, action, 0) for action in np.flatnonzero(masks[349])]
+    assert names == [f"put it on slot {slot}" for slot in range(12)]
