@@ -70,3 +70,16 @@ def test_shaping_is_for_training_alone():
     task = ppo_schafkopf.make_task(ppo_schafkopf.Config(shaping=True))
     assert task.model.shape is not None
     assert ppo_schafkopf.make_task(ppo_schafkopf.Config()).model.shape is None
+
+
+def test_who_must_wait_with_a_bid_passes():
+    """Magic Trick's first bid comes with thirteen hidden slots: too early for a learner that waits for three."""
+    env = ppo_magictrick.make_task(ppo_magictrick.Config(bids_from=3)).env
+    state = env.init(jax.random.key(0), deal={"decks": [list(range(56))], "first_leader": 0})
+    waits, free = (ppo_magictrick.make_task(ppo_magictrick.Config(bids_from=n)).model for n in (3, 13))
+    np.testing.assert_array_equal(waits.legal(state), env.legal_action_mask(state))  # cards are played as ever
+    state = env.step(state, 0)
+    assert np.flatnonzero(waits.legal(state)).tolist() == [28]
+    assert np.flatnonzero(free.legal(state)).tolist() == [*range(15, 28), 28]
+    late = state.replace(revealed=state.revealed.at[0, :11].set(True))
+    assert np.flatnonzero(waits.legal(late)).tolist() == [25, 26, 27, 28]

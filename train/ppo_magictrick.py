@@ -10,11 +10,19 @@ as an agent it plays through `worlds`, on positions drawn from what its player k
 """
 
 import dataclasses
+import functools
 import sys
 from typing import Literal
 
+import chex
+import numpy as np
+
 import jaxgames
 from agents import networks
+from jaxgames.magictrick.cards import BID, NUM_SLOTS, PASS
+from jaxgames.magictrick.rules import hidden_slots
+from jaxgames.magictrick.state import State
+from jaxgames.options import UserError
 from train import opponents, runs
 from train.ppo import Task
 from train.settings import RunConfig
@@ -32,11 +40,19 @@ class Config(RunConfig):
     """of a game"""
     unit: float = 5.0
     """points that count as one"""
+    bids_from: int = 13
+    """while it trains, nobody may bid before so few of their slots are hidden: who plays badly bids at once and never
+    learns what waiting is worth. A run without it can `start_from` such a run"""
     widths: tuple[int, ...] = (256, 256)
     """layers of the encoder"""
     envs: int = 1024
     steps: int = 64
     gamma: float = 1.0
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not 1 <= self.bids_from < NUM_SLOTS:
+            raise UserError(f"config: bids_from must be 1..{NUM_SLOTS - 1}, got {self.bids_from!r}")
 
 
 # The document's versions 1 to 3 are pairs of an observation and a reward.
@@ -51,8 +67,17 @@ def make_task(cfg: Config) -> Task:
     """Magic Trick as the learner sees it."""
     env = jaxgames.make("magictrick", reward=cfg.reward, num_hands=cfg.num_hands)
     model = networks.make("mlp", env, cfg.observation, widths=cfg.widths, reads_mask=True, dtype=cfg.precision)
+    if cfg.bids_from < NUM_SLOTS - 1:
+        model = dataclasses.replace(model, shape=functools.partial(late_bids, cfg.bids_from))
     scale = 1 / cfg.unit if cfg.reward == "points" else 1.0
     return Task(model, opponents.parse(cfg.opponents), reward_scale=scale)
+
+
+def late_bids(most_hidden: int, state: State, legal: chex.Array) -> chex.Array:
+    """The legal actions without the bids of a player with more hidden slots; passing is legal then (MT-17)."""
+    is_early = hidden_slots(state, state.current_player).sum() > most_hidden
+    is_bid = (np.arange(legal.size) >= BID) & (np.arange(legal.size) < PASS)
+    return legal & ~(is_early & is_bid)
 
 
 if __name__ == "__main__":
