@@ -17,6 +17,7 @@ from agents.checkpoints import CheckpointError
 from agents.networks import decide, network_agent, reconsider
 from agents.networks.policies import Gaussian, Joint, categorical
 from jaxgames.options import UserError
+from tests.sixth_game import KuhnEnv
 from tests.support import random_states
 from train import ppo
 from train.rollout import Transition
@@ -313,6 +314,24 @@ def test_a_point_and_its_companions_are_those_of_distrax():
     assert both.entropy() == pytest.approx(float(card.entropy() + ours.entropy()), abs=1e-5)
     assert both.kl(both) == pytest.approx(0, abs=1e-6)
     assert both.mode()[0] == 1
+
+
+def test_a_greedy_network_takes_the_likeliest_choice_and_another_draws():
+    env = KuhnEnv()
+    model = networks.make("mlp", env, widths=(8,))
+    params, state, keys = (
+        model.init(jax.random.key(0)),
+        env.init(jax.random.key(1)),
+        jax.random.split(jax.random.key(2), 64),
+    )
+
+    @functools.partial(jax.jit, static_argnums=0)
+    def actions(greedy):
+        return jax.vmap(lambda key: network_agent(model, params, greedy)(key, state, jnp.int32(0)))(keys)
+
+    likeliest = networks.consider(model, params, state, 0)[0].mode()
+    assert set(actions(False).tolist()) == {0, 1}
+    assert set(actions(True).tolist()) == {int(likeliest)}
 
 
 def test_a_network_with_perfect_information_plays_honestly_on_drawn_worlds(tmp_path):

@@ -422,10 +422,15 @@ def test_two_processes_share_a_run_halt_together_and_resume_bit_for_bit(tmp_path
 
 def test_a_checkpoint_is_an_agent(finished):
     env = jaxgames.make("skullking", num_players=2, hand_sizes=(1, 2))
-    for spec in (f"ppo:{finished}", f"ppo:{finished}/checkpoints/2,greedy"):
-        state = jax.jit(env.init)(jax.random.key(0))
-        action = jax.jit(agents.make(spec, env))(jax.random.key(1), state, state.current_player)
-        assert env.is_legal(state, action)
+    state = jax.jit(env.init)(jax.random.key(0))
+    keys = jax.random.split(jax.random.key(1), 64)
+    model, params = networks.load(str(finished), env)
+    likeliest = int(networks.consider(model, params, state, state.current_player)[0].mode())
+    for style, choices in (("", {0, 1}), (",greedy", {likeliest})):  # it has learned hardly anything: both bids come
+        act = jax.jit(jax.vmap(agents.make(f"ppo:{finished}{style}", env), (0, None, None)))
+        assert set(act(keys, state, state.current_player).tolist()) == choices
+    older = agents.make(f"ppo:{finished}/checkpoints/2,greedy", env)
+    assert env.is_legal(state, jax.jit(older)(jax.random.key(1), state, state.current_player))
 
 
 def test_a_run_starts_from_the_parameters_of_another(finished, tmp_path):

@@ -116,22 +116,26 @@ def test_a_position_in_words_and_as_a_picture():
         "keep the card",
         "discard the card",
     ]
-    assert drawn_words(env.picture(state, 1)) == [
-        *("Seat 0: keep the card, or discard it", "Round 2, to 100 points, you turned up the last card"),
-        *("Seat 2", "96", "shows 40, 0 hidden", *["2", "8", "0", "5", "3", "1", "7", "1", "5", "6", "4", "−2"]),
-        *("Seat 3", "31", "shows 62, 1 hidden", *["7", "2", "3", "7", "10", "3", "7", "1", "2", "10", "10"]),
-        *("Seat 0", "26", "shows 17, 2 hidden", *["5", "3", "0", "3", "3", "4", "−1"]),
-        *("You", "33", "shows 57, 0 hidden", *["9", "4", "6", "6", "3", "2", "12", "6", "1", "3", "2", "3"]),
-        *("59", "11", "draw pile", "45 discards", "?", "in hand", "Seat 3 took 7 from the discards, put away 11"),
+    assert drawn_words(env.picture(state, 3)) == [
+        *("Seat 0: keep the card, or discard it", "Round 2, to 100 points, seat 1 turned up the last card"),
+        *("Seat 0", "26", "shows 17, 2 hidden", "5", "3", "0", "3", "3", "4", "−1"),
+        *("Seat 1", "33", "shows 57, 0 hidden", "9", "4", "6", "6", "3", "2", "12", "6", "1", "3", "2", "3"),
+        *("Seat 2", "96", "shows 40, 0 hidden", "2", "8", "0", "5", "3", "1", "7", "1", "5", "6", "4", "−2"),
+        *("You", "31", "shows 62, 1 hidden", "7", "2", "3", "7", "10", "3", "7", "1", "2", "10", "10"),
+        *("59", "11", "draw pile", "45 discards", "?", "in hand", "You took 7 from the discards, put away 11"),
     ]
     drawn = drawn_words(env.picture(state, 0, moves=False))
     assert drawn[drawn.index("45 discards") + 1] == "−1", "the drawer sees the card"
 
 
-def test_the_last_step_of_a_turn_in_words():
-    """A card taken from the discard pile is seen by all; places are counted from 0."""
+def test_the_steps_of_a_turn_in_words():
+    """The card on the discard pile is seen by all, also once it is taken; places are counted from 0."""
     env, states, masks, _ = played(2)
-    state = jax.tree.map(lambda leaf: leaf[349], states)
-    assert "The 7 taken from the discard pile, to be placed" in env.render(state, 0)
-    names = [env.action_name(state, action, 0) for action in np.flatnonzero(masks[349])]
+    source, place = (jax.tree.map(lambda leaf, i=i: leaf[i], states) for i in (348, 349))
+    assert [env.action_name(source, action, 0) for action in np.flatnonzero(masks[348])] == [
+        "draw a card",
+        "take the 7",
+    ]
+    assert "The 7 taken from the discard pile, to be placed" in env.render(place, 0)
+    names = [env.action_name(place, action, 0) for action in np.flatnonzero(masks[349])]
     assert names == [f"put it on slot {slot}" for slot in range(12)]
