@@ -8,7 +8,7 @@ PYTEST := -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 FLOORS := .venv-floors
 STAMP := $(VENV)/.installed$(if $(GPU),-gpu)
 
-.PHONY: test floors train play lint types clean
+.PHONY: test floors train play docs lint types clean
 
 test: $(STAMP) lint types
 	$(BIN)/python $(PYTEST)
@@ -22,6 +22,11 @@ train: $(STAMP)
 
 play: $(STAMP)
 	$(if $(GPU),,JAX_PLATFORMS=cpu) $(BIN)/python -m web
+
+# The pages, in build/docs; every warning is an error.
+docs: $(STAMP)-docs
+	JAX_PLATFORMS=cpu $(BIN)/python docs/pictures.py
+	JAX_PLATFORMS=cpu $(BIN)/sphinx-build --quiet --fail-on-warning --fresh-env --builder html docs build/docs
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -41,6 +46,10 @@ $(FLOORS)/.installed: pyproject.toml constraints-floors.txt
 	test -x $(FLOORS)/bin/python || $(PYTHON) -m venv $(FLOORS)
 	$(FLOORS)/bin/python -m pip install --quiet --upgrade pip
 	$(FLOORS)/bin/python -m pip install --quiet --constraint constraints-floors.txt --editable ".[$(EXTRAS)]"
+	touch $@
+
+$(STAMP)-docs: $(STAMP)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[docs]"
 	touch $@
 
 clean:

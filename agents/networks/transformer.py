@@ -92,9 +92,9 @@ class Transformer(nn.Module):
     def block(self, tokens: chex.Array, is_there: chex.Array, i: int) -> chex.Array:
         """Attention and a layer for each token, both added to what was there."""
         attend = nn.MultiHeadDotProductAttention(self.heads, dtype=self.dtype, name=f"attention_{i}")
-        tokens += attend(
-            nn.LayerNorm(dtype=self.dtype, name=f"before_attention_{i}")(tokens), mask=is_there[None, None]
-        )
+        before = nn.LayerNorm(dtype=self.dtype, name=f"before_attention_{i}")(tokens)
+        # The weights can be read by `apply(..., mutable="intermediates")`; otherwise nothing is kept of them.
+        tokens += attend(before, mask=is_there[None, None], sow_weights=True)
         hidden = nn.LayerNorm(dtype=self.dtype, name=f"before_layer_{i}")(tokens)
         hidden = nn.relu(hidden_layer(2 * self.width, self.dtype, f"layer_{i}")(hidden))
         return tokens + nn.Dense(self.width, dtype=self.dtype, name=f"back_{i}")(hidden)

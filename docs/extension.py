@@ -1,0 +1,301 @@
+"""What the pages of the games show without anybody writing it: tables made from the code, the weights and the results.
+
+    ```{game-options} skyjo
+    ```
+
+`game-facts`, `game-options`, `game-observations`, `game-bots`, `game-players` and `game-speed` take the name of a game,
+`network-fields` the kind of a network; `all-players`, `search-agents` and `state-memory` take nothing.
+"""
+
+import dataclasses
+import importlib
+import inspect
+import json
+import pathlib
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import ModuleType
+from typing import Any
+
+import jax
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+import agents
+import jaxgames
+from agents import checkpoints, networks
+from jaxgames import Env
+
+ROOT = pathlib.Path(__file__).parent.parent
+SPEEDS = ROOT / "docs" / "results" / "throughput"
+BATCHES = (1024, 65_536)
+FIELD_NOTES = {  # of fields that mean the same in every network
+    "widths": "of the layers",
+    "head_widths": "of the layers before each head",
+    "auxiliary": "names and sizes of auxiliary heads",
+    "dtype": "of the products; parameters, logits and values stay float32",
+}
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Markdown."""
+    lines = [head, ["---"] * len(head), *([str(cell).replace("|", "\\|") for cell in row] for row in rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+# -- the game ---------------------------------------------------------------------------------------------------------
+
+
+def facts(env: Env) -> str:
+    """Sizes of the game as `make` gives it."""
+    least, most = allowed_seats(env)
+    return table(
+        ["", ""],
+        [
+            ["name", f"`{env.id}`"],
+            ["version", env.version],
+            ["players", f"{least} to {most}, by default {env.num_players}" if least != most else most],
+            ["actions", f"{env.num_actions:,}"],
+            ["longest game", f"{env.max_steps:,} decisions"],
+            ["an illegal action costs", f"{env.illegal_penalty:g}"],
+            ["observations", ", ".join(f"`{name}`" for name in env.observation_versions)],
+        ],
+    )
+
+
+def allowed_seats(env: Env) -> tuple[str, str]:
+    """The fewest and the most players, as the env says when it refuses."""
+    least, most = re.findall(r"(\d+)\.\.(\d+)", refusal(env, "num_players", -1))[0]
+    return least, most
+
+
+def options(env: Env) -> str:
+    """Every option: its default, what it takes, and what the code or the rules page says about it."""
+    notes = meanings(env.id) | comments(sys.modules[type(env).__module__])
+    rows = []
+    for field in dataclasses.fields(env):
+        default = env.options[field.name]
+        rows.append([f"`{field.name}`", f"`{default!r}`", allowed(env, field.name), notes.get(field.name, "")])
+    return table(["option", "default", "values", "meaning"], rows)
+
+
+def meanings(game: str) -> dict[str, str]:
+    """{option: meaning} of the rules page's own table of options, where it has such a column."""
+    page = (ROOT / "docs" / "rules" / f"{game}.md").read_text()
+    _, _, rest = page.partition("| option |")
+    head, *lines = rest.split("\n\n")[0].splitlines()
+    if not head.rstrip(" |").endswith(("meaning", "note")):
+        return {}
+    cells = [line.strip("| ").split(" | ") for line in lines]
+    return {name: row[-1] for row in cells if len(row) > 2 for name in re.findall(r"`(\w+)`", row[0])}
+
+
+def allowed(env: Env, name: str) -> str:
+    """What an option takes, in the words with which it refuses something else."""
+    text = refusal(env, name, object())
+    found = re.search(r"must be (?:one of |in |an integer in |a finite number in |a |an )?(.*), got", text)
+    words = found.group(1) if found else ""
+    return re.sub(r"'([^']*)'", r"`\1`", words).replace("-inf..inf", "any number").replace("..inf", " or more")
+
+
+def refusal(env: Env, name: str, value: object) -> str:
+    try:
+        jaxgames.make(env.id, **{name: value})
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def comments(module: ModuleType) -> dict[str, str]:
+    """{field: comment} of the classes of a module, as its source has it; of several, the first."""
+    found: dict[str, str] = {}
+    lines = re.findall(r"^    (\w+): .*?  #(?! type:) *(.*)$", inspect.getsource(module), flags=re.MULTILINE)
+    for name, text in lines:
+        found.setdefault(name, " ".join(text.split()))
+    return found
+
+
+def observations(env: Env) -> str:
+    """Every version: where each part sits, its shape, and what it holds."""
+    parts = []
+    notes = comments(env.rooms.observe)
+    for version in env.observation_versions:
+        rows = [
+            [
+                f"`{name}`",
+                f"{part.slice.start:,}",
+                "×".join(map(str, part.shape)) or "1",
+                code_words(notes.get(name, "")),
+            ]
+            for name, part in env.layout(version).items()
+        ]
+        (size,) = env.observation_shape(version)
+        honest = "" if version in env.honest_versions else ", **shows hidden cards**"
+        default = ", the default" if version == env.observation_versions[0] else ""
+        parts.append(
+            f"**`{version}`**: {size:,} numbers{default}{honest}\n\n" + table(["part", "from", "shape", "holds"], rows)
+        )
+    return "\n\n".join(parts)
+
+
+def code_words(text: str) -> str:
+    """A comment such as `bool[seat, card]  mine`, with its type as code."""
+    return re.sub(r"^((?:[A-J] )?(?:bool|float32|int8|int32)?\[[^\]]*\])", r"`\1`", text)
+
+
+# -- who plays --------------------------------------------------------------------------------------------------------
+
+
+def bots(env: Env) -> str:
+    """The agents that were written, by their docstrings."""
+    known = importlib.import_module(f"agents.{env.id}").AGENTS
+    rows = {"random": ["`random`", "any legal action"]} | {name: agent_row(name, each) for name, each in known.items()}
+    return table(["spec", "plays"], rows.values())
+
+
+def agent_row(name: str, constructor: Callable) -> list[str]:
+    usage = agents._usage(name, inspect.signature(constructor))
+    return [f"`{usage}`", (inspect.getdoc(constructor) or "").split("\n\n")[0].replace("\n", " ")]
+
+
+def players(env: Env) -> str:
+    """The networks that come along: what they are, and how strong somebody has measured them to be."""
+    rows = [player_row(folder, manifest) for folder, manifest in published(env.id)]
+    if not rows:
+        return "No trained player of this game comes along yet."
+    return table(["spec", "network", "reads", "trained for", "strength"], rows)
+
+
+def published(game: str) -> Iterator[tuple[pathlib.Path, dict[str, Any]]]:
+    for path in sorted(checkpoints.WEIGHTS.glob("*/" + checkpoints.MANIFEST)):
+        manifest = checkpoints.read_manifest(path.parent)
+        if manifest["game"] == game:
+            yield path.parent, manifest
+
+
+def player_row(folder: pathlib.Path, manifest: dict[str, Any]) -> list[str]:
+    path = folder / "card.json"
+    card = json.loads(path.read_text()) if path.exists() else {}
+    steps = sum(run["decisions"] for run in card.get("runs", [])) or manifest.get("config", {}).get("total_steps")
+    trained = f"{steps:,} decisions" if steps else "not said"
+    kind = manifest["network"].get("kind", "mlp")  # format 1 knew one kind
+    return [f"`ppo:{folder.name}`", kind, f"`{manifest['observation']}`", trained, strength(card)]
+
+
+def strength(card: dict[str, Any]) -> str:
+    """What the card beside the weights has measured, a line a rival."""
+    lines = []
+    for each in card.get("figures", []):
+        unit = " %" if each["figure"].endswith("_percent") else ""
+        what = each["figure"].removesuffix("_percent").replace("_", " ")
+        found = f"{what} {each['mean']:.1f} ± {each['error']:.1f}{unit}"
+        lines.append(f"`{each['agent']}` against `{each['against']}`: {found} ({each['games']:,} games)")
+    return "<br>".join(lines) or "see the results"
+
+
+# -- how fast ---------------------------------------------------------------------------------------------------------
+
+
+def speed(env: Env) -> str:
+    """Random play as benchmarks/throughput.py measured it."""
+    rows = []
+    for path in sorted(SPEEDS.glob(f"{env.id}*.json")):
+        found = json.loads(path.read_text())
+        if found.get("game") != env.id:
+            continue
+        chosen = ", ".join(f"`{name}={value}`" for name, value in found["options"].items()) or "defaults"
+        for row in found["rows"]:
+            seen = f"`{row['observe']}`" if row["observe"] else "none"
+            rows.append([chosen, f"{row['batch']:,}", seen, f"{row['steps_per_second']:,.0f}"])
+    if not rows:
+        return "Not measured."
+    where = (
+        "CPU, two cores; `python benchmarks/throughput.py --game "
+        + env.id
+        + "`; one step is the legal mask, a random legal action, `env.step` and the restart of ended games."
+    )
+    return table(["options", "games at once", "observation", "steps a second"], rows) + "\n\n" + where
+
+
+# -- all of them ------------------------------------------------------------------------------------------------------
+
+
+def all_players() -> str:
+    """The networks that come along, of every game."""
+    rows = [[game, *player_row(*found)] for game in jaxgames.games() for found in published(game)]
+    return table(["game", "spec", "network", "reads", "trained for", "strength"], rows)
+
+
+def search_agents() -> str:
+    """The agents that look ahead, in any game."""
+    env = jaxgames.make("schafkopf")  # which has all of them
+    known = agents._constructors(env)
+    others = {"random", "ppo", "worlds", *importlib.import_module(f"agents.{env.id}").AGENTS}
+    return table(["spec", "plays"], [agent_row(*each) for each in known.items() if each[0] not in others])
+
+
+def state_memory() -> str:
+    """Bytes of a state, and of a batch of them, from shapes alone."""
+    rows = []
+    for game in jaxgames.games():
+        env = jaxgames.make(game)
+        shapes = jax.eval_shape(env.init, jax.eval_shape(lambda: jax.random.key(0)))
+        size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(shapes))
+        rows.append(
+            [f"`{game}`, {env.num_players} players", f"{size:,}", *(f"{size * n / 2**20:,.1f}" for n in BATCHES)]
+        )
+    return table(["", "bytes", *(f"MiB for {n:,} games" for n in BATCHES)], rows)
+
+
+def network_fields(kind: str) -> str:
+    """The fields of a network with their defaults; those without one are filled in by the game."""
+    network = networks.KINDS[kind].network
+    notes, rows = comments(sys.modules[network.__module__]), []
+    for field in dataclasses.fields(network):
+        if field.name in ("parent", "name"):  # flax's own
+            continue
+        default = "by the game" if field.default is dataclasses.MISSING else f"`{field.default!r}`"
+        rows.append([f"`{field.name}`", default, notes.get(field.name, FIELD_NOTES.get(field.name, ""))])
+    return table(["field", "default", "meaning"], rows)
+
+
+# -- Sphinx -----------------------------------------------------------------------------------------------------------
+
+
+class Written(SphinxDirective):
+    """A place that a function fills with Markdown."""
+
+    write: Callable[..., str]
+
+    def run(self) -> list[nodes.Node]:
+        text = type(self).write(*self.arguments)
+        box = nodes.container()
+        self.state.nested_parse(StringList(text.splitlines(), source=self.name), 0, box)
+        return box.children
+
+
+GAME_PARTS = (facts, options, observations, bots, players, speed)
+OTHERS = {"all-players": all_players, "search-agents": search_agents, "state-memory": state_memory}
+
+
+def directive(write: Callable[..., str], arguments: int) -> type[Written]:
+    return type("Filled", (Written,), {"write": staticmethod(write), "required_arguments": arguments})
+
+
+def link_notebooks(app: Sphinx, page: str, source: list[str]) -> None:
+    """Pages link to the notebooks where they lie, beside docs/; Sphinx has a copy of them below it (conf.py)."""
+    up = "../" * page.count("/")
+    source[0] = source[0].replace(f"]({up}../notebooks/", f"]({up}notebooks/")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.connect("source-read", link_notebooks)
+    for write in GAME_PARTS:
+        app.add_directive(f"game-{write.__name__}", directive(lambda game, write=write: write(jaxgames.make(game)), 1))
+    for name, write in OTHERS.items():
+        app.add_directive(name, directive(write, 0))
+    app.add_directive("network-fields", directive(network_fields, 1))
+    return {"parallel_read_safe": True}
