@@ -63,4 +63,8 @@ def test_there_are_seven_notebooks_which_begin_alike():
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_names_no_machine(path):
     """Outputs hold no path of whoever ran it."""
-    assert not re.search(r"/(root|home|Users|work|tmp)/", json.dumps(read(path)))
+    notebook = read(path)
+    for cell in code_cells(notebook):
+        for output in cell.outputs:
+            output.get("data", {}).pop("image/png", None)  # letters without meaning
+    assert not re.search(r"/(root|home|Users|work|tmp)/", json.dumps(notebook))
