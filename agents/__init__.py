@@ -18,7 +18,7 @@ from agents.basic import random
 from agents.cards import Strength, published, strength
 from agents.inference import infer
 from agents.predict import hp
-from agents.search import pimc, rollouts
+from agents.search import network_search, pimc, rollouts
 from jaxgames import Env
 from jaxgames.env import StateT
 from jaxgames.options import UserError
@@ -91,11 +91,7 @@ def load(path: str, env: Env, greedy: bool = False) -> Agent:
     """
     from agents import networks
 
-    model, params = networks.load(path, env)
-    if model.version not in env.honest_versions:
-        raise UserError(
-            f"agents: {path} reads {model.version!r}, which shows hidden cards; play it as worlds:{path},16"
-        )
+    model, params = networks.load_honest(path, env)
     return networks.network_agent(model, params, greedy)
 
 
@@ -138,6 +134,7 @@ def _constructors(env: Env) -> dict[str, Callable[..., Agent]]:
         "worlds": _worlds,
         "pimc": pimc,
         "rollouts": rollouts,
+        "search": network_search,
         "hp": hp,
         "infer": infer,
         **importlib.import_module(f"agents.{env.id}").AGENTS,

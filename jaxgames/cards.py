@@ -46,16 +46,21 @@ def choose(mask: chex.Array, word: chex.Array) -> chex.Array:
 def choose_member(sets: chex.Array, word: chex.Array) -> chex.Array:
     """A uniformly chosen member of the set of bits uint32[word], int32[], from one random uint32 word.
 
-    The k-th set bit is found by halving: a cumulative sum and an argmax over a mask take twenty times as long on a CPU.
     The empty set gives 0.
+    """
+    uniform = (word >> 8).astype(jnp.float32) * jnp.float32(2**-24)
+    # The product may round up to the count itself: the last member is then meant.
+    return kth_member(sets, jnp.floor(uniform * _count(sets).sum().astype(jnp.float32)).astype(jnp.int32))
+
+
+def kth_member(sets: chex.Array, k: chex.Array) -> chex.Array:
+    """The member number k of the set of bits uint32[word], int32[]; beyond the last the last, 0 of the empty set.
+
+    It is found by halving: a cumulative sum and an argmax over a mask take twenty times as long on a CPU.
     """
     counts = _count(sets)
     total = counts.sum()
-    uniform = (word >> 8).astype(jnp.float32) * jnp.float32(2**-24)
-    k = jnp.floor(uniform * total.astype(jnp.float32)).astype(jnp.int32)
-    # The product may round up to the count itself: the last member is then meant.
     k = jnp.clip(k, 0, jnp.maximum(total - 1, 0))
-
     ends = jnp.cumsum(counts)
     lies_beyond = ends <= k
     bits = jnp.where(jnp.arange(len(sets)) == lies_beyond.sum(), sets, 0).sum(dtype=jnp.uint32)

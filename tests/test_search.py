@@ -1,6 +1,4 @@
-"""Agents that look ahead: they do not peek, and where everything is known they play perfectly."""
-
-import functools
+"""Agents that look ahead: they do not peek, they are what the rules page says, and what can be known they find."""
 
 import jax
 import jax.numpy as jnp
@@ -9,94 +7,199 @@ import pytest
 
 import agents
 import jaxgames
-from agents.search import playout, tree
+from agents import networks
+from agents.search import draws, endgame, guided, pimc, playout, tree
+from agents.search.pimc import search_worlds
+from agents.search.rollouts import gains, halvings
+from tests import schafkopf_endgames
+from tests.peeking import OPTIONS, assert_no_peeking, untrained
 from tests.sixth_game import BET, PASS, KuhnEnv
-from tests.support import random_states
 
-OPTIONS = {"skullking": {"num_players": 3, "hand_sizes": (2, 3)}, "saboteur": {"variant": "paths", "num_players": 2}}
-SPECS = [(game, "pimc:2,6") for game in jaxgames.games() if game != "saboteur"] + [
-    ("saboteur", "pimc:1,3"),
-    ("schafkopf", "pimc:2,6,consistency=none"),
-    ("schafkopf", "pimc:2,4,playouts=rule"),
+# A program for each; the rest of the fifteen pairs takes minutes and is in `tests.long peeking`.
+PAIRS = [
+    ("schafkopf", "pimc:2,4,consistency=none,playouts=rule,endgame=2"),
+    ("schafkopf", "search:{network},worlds=2,simulations=3"),
+    ("skullking", "rollouts:{network},worlds=2,actions=2"),
+    ("skyjo", "search:{network},worlds=2,simulations=3"),
+    ("saboteur", "pimc:2,4"),
+    ("magictrick", "pimc:2,4"),
 ]
 
 
-@pytest.mark.parametrize(("game", "spec"), SPECS)
-def test_a_search_chooses_the_same_in_a_world_that_its_player_cannot_tell_from_this_one(game, spec):
+@pytest.mark.parametrize(("game", "spec"), PAIRS)
+def test_a_search_chooses_the_same_in_a_world_that_its_player_cannot_tell_from_this_one(game, spec, tmp_path):
     env = jaxgames.make(game, **OPTIONS.get(game, {}))
-    states = random_states(env, jax.random.key(5), 6, min(env.max_steps, 40))
-    act = agents.make(spec, env)
+    assert_no_peeking(env, spec.format(network=untrained(env, tmp_path / "network")))
 
-    worlds = jax.jit(jax.vmap(lambda key, state: env.determinize(key, state, state.current_player)))
-    keys = jax.random.split(jax.random.key(0), 12)
-    both = jax.tree.map(lambda *leaves: jnp.concatenate(leaves), states, worlds(keys[6:], states))
-    choose = jax.jit(jax.vmap(lambda key, state: act(key, state, state.current_player)))
-    chosen = np.asarray(choose(jnp.concatenate([keys[:6], keys[:6]]), both))
-    np.testing.assert_array_equal(chosen[:6], chosen[6:])
-    assert jax.vmap(env.is_legal)(states, chosen[:6]).all()
+
+# -- trees ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def endgames():
+    return schafkopf_endgames.read()
+
+
+def test_sc_58_a_tree_grows_as_the_rules_page_says(endgames):
+    """Visits of every action at the root, against a plain UCT that draws the same random words."""
+    env = jaxgames.make("schafkopf")
+    some = [each for each in endgames if each.tricks == 3][:4]
+    states = schafkopf_endgames.states(some)
+    search = tree.Search(30, 20.0, 1.0, playout.random_choice(env), playout.points(env))
+    grow = jax.jit(jax.vmap(lambda state, key: tree.root_visits(env, tree.grow(env, search, lambda key: state, key))))
+    keys = jax.random.split(jax.random.key(2), len(some))
+    found = np.asarray(grow(states, keys))
+    for i, visits in enumerate(found):
+        expected = plain_uct(env, jax.tree.map(lambda leaf, i=i: leaf[i], states), keys[i], 30, 20.0)
+        assert {int(a): int(visits[a]) for a in np.flatnonzero(visits)} == expected
+
+
+def plain_uct(env, root, key, simulations, exploration):
+    """{action: visits} after so many simulations of SC-58."""
+    step, mask = jax.jit(env.step), jax.jit(env.legal_action_mask)
+    legal = lambda state: np.flatnonzero(mask(state)).tolist()  # noqa: E731
+    pick = lambda options, word: options[int((word >> 8) / 2**24 * len(options))]  # noqa: E731
+    new_node = lambda: {"visits": 0, "total": np.zeros(4, np.float32), "children": {}}  # noqa: E731
+    top = new_node()
+    for sim_key in jax.random.split(key, simulations):
+        state, path, turn = root, [top], 0
+        while not state.done:
+            options, node = legal(state), path[-1]
+            untried = [action for action in options if action not in node["children"]]
+            if untried:
+                action = pick(untried, word_of(sim_key, tree.FIRST_DESCENT + turn))
+                node["children"][action] = new_node()
+            else:
+                mover, log = int(state.current_player), np.log(node["visits"])
+                scores = {
+                    a: child["total"][mover] / child["visits"] + exploration * np.sqrt(2 * log / child["visits"])
+                    for a, child in node["children"].items()
+                }
+                action = max(scores, key=scores.get)  # the first of equals
+            path.append(node["children"][action])
+            state, turn = step(state, action), turn + 1
+            if untried:
+                break
+        number = 0
+        while not state.done:
+            state, number = step(state, pick(legal(state), word_of(sim_key, number))), number + 1
+        for node in path:
+            node["visits"] += 1
+            node["total"] = node["total"] + np.asarray(
+                jax.jit(env.rooms.rewards.payment, static_argnums=0)(env, state, 0, state)
+            )
+    return {action: child["visits"] for action, child in top["children"].items()}
+
+
+def word_of(key, number):
+    return int(playout.random_word(key, jnp.uint32(number)))
+
+
+def test_random_words_are_spread_evenly():
+    """Each bit is set half of the time, and neighbours share no more bits than strangers."""
+    words = jax.vmap(jax.vmap(playout.random_word, (None, 0)), (0, None))(
+        jax.random.split(jax.random.key(0), 64), jnp.arange(64, dtype=jnp.uint32)
+    )
+    for sample in (words, words[:, 1:] ^ words[:, :-1], words[1:] ^ words[:-1]):
+        shares = np.unpackbits(np.asarray(sample).view(np.uint8).reshape(-1, 4), axis=1).mean(0)
+        assert np.abs(shares - 0.5).max() < 0.05  # six standard errors
 
 
 def test_with_the_winning_card_in_hand_the_search_calls():
     """Kuhn poker, a king facing a bet: every world says the same."""
     env = KuhnEnv()
-    act = jax.jit(agents.search.pimc(env, 4, 16))
-    for deck, said, best in (([2, 0, 1], [PASS, BET], BET), ([0, 2, 1], [BET], BET), ([1, 0, 2], [BET], PASS)):
-        state = env.init(jax.random.key(0), deal={"deck": deck})
-        for action in said:
-            state = env.step(state, action)
-        assert int(act(jax.random.key(1), state, state.current_player)) == best
+    model = networks.make("mlp", env, widths=(4,))
+    guide = guided.Guide(model, model.init(jax.random.key(0)), env, 1.0)
+    for act in (pimc(env, 4, 16), guided.guided(env, guide, 4, 16, 1.25, draws.legal(env))):
+        decide = jax.jit(act)
+        for deck, said, best in (([2, 0, 1], [PASS, BET], BET), ([0, 2, 1], [BET], BET), ([1, 0, 2], [BET], PASS)):
+            state = env.init(jax.random.key(0), deal={"deck": deck})
+            for action in said:
+                state = env.step(state, action)
+            assert int(decide(jax.random.key(1), state, state.current_player)) == best
 
 
-@functools.cache
-def schafkopf():
+# -- the last tricks --------------------------------------------------------------------------------------------------
+
+
+def test_the_last_two_tricks_are_solved_over_all_legal_deals(endgames):
+    """What each action is worth, and the best reply: stored from trying everything. Three tricks: `tests.long`."""
     env = jaxgames.make("schafkopf")
-    return env, jax.jit(env.step), jax.jit(env.legal_action_mask)
+    some = [each for each in endgames if each.tricks == 2]
+    assert len(endgames) >= 100
+    assert len(some) >= 50
+    states = schafkopf_endgames.states(some)
+    solve = jax.jit(jax.vmap(lambda state: endgame.mean_payouts(env, state, state.current_player, 2)))
+    reply = jax.jit(jax.vmap(lambda state: endgame.best_reply(env, state, state.current_player, 2)))
+    for each, payouts, action in zip(some, np.asarray(solve(states)), np.asarray(reply(states)), strict=True):
+        expected = np.full(len(payouts), -np.inf)
+        expected[: len(each.payouts)] = np.array(list(each.payouts.values())) / each.num_deals
+        np.testing.assert_allclose(payouts, expected, atol=1e-3, err_msg=schafkopf_endgames.to_text(each))
+        assert int(action) in each.best
 
 
-def solve(state, seat):
-    """{action: payout of `seat` when everybody plays on perfectly for themselves}: by trying everything."""
-    _, step, mask = schafkopf()
-
-    def value(state):
-        if bool(state.done):
-            return np.asarray(state.rewards)
-        mover = int(state.current_player)
-        legal = np.flatnonzero(np.asarray(mask(state)))
-        return max((value(jax.device_get(step(state, int(action)))) for action in legal), key=lambda pay: pay[mover])
-
-    legal = np.flatnonzero(np.asarray(mask(state)))
-    return {int(action): float(value(jax.device_get(step(state, int(action))))[seat]) for action in legal}
+def test_with_one_legal_deal_the_tree_plays_perfectly(endgames):
+    """Whatever else is legal is ruled out here: the only world is the true one."""
+    env = jaxgames.make("schafkopf")
+    states = schafkopf_endgames.states([each for each in endgames if each.tricks == 2][:16])
+    search = tree.Search(120, 30.0, 1.0, playout.random_choice(env), playout.points(env))
+    act = search_worlds(env, search, 1, lambda key, state, player: (state, jnp.float32(0)))
+    chosen = jax.jit(jax.vmap(act))(jax.random.split(jax.random.key(0), 16), states, states.current_player)
+    for i, action in enumerate(np.asarray(chosen)):
+        alone = jax.tree.map(lambda leaf, i=i: leaf[i : i + 1], states)
+        payouts = schafkopf_endgames.try_everything(alone, int(alone.current_player[0]))
+        assert payouts[int(action)] == max(payouts.values()), payouts
 
 
-def test_in_one_world_the_tree_finds_the_perfect_play():
-    """The last two tricks of Schafkopf, every card known: against trying everything."""
-    env, *_ = schafkopf()
-    search = tree.Search(160, 30.0, 1.0, playout.random_choice(env), playout.points(env))
-    visits = jax.jit(lambda state, key: tree.root_visits(tree.grow(env, search, lambda number, key: state, key)))
-    for state in endgames(24):
-        values = solve(state, int(state.current_player))
-        chosen = int(np.argmax(visits(state, jax.random.key(1))))
-        assert values[chosen] == max(values.values()), values
+# -- worlds and rollouts ----------------------------------------------------------------------------------------------
 
 
-def endgames(count):
-    """Positions before the last two tricks with a choice for the mover, from random play."""
-    env, step, mask = schafkopf()
-    rng = np.random.default_rng(0)
-    while count:
-        state = jax.device_get(env.init(jax.random.key(int(rng.integers(2**31)))))
-        while not bool(state.done) and int((np.asarray(state.played) >= 0).sum()) < 28 - int(rng.integers(4)):
-            state = jax.device_get(step(state, int(rng.choice(np.flatnonzero(np.asarray(mask(state)))))))
-        if not bool(state.done) and np.asarray(mask(state)).sum() > 1:
-            count -= 1
-            yield state
+def test_worlds_count_by_their_weight_or_are_chosen_by_it():
+    """A world is a number here, and twice as likely as the one below it."""
+    draw = lambda key, state, player: ((w := jax.random.randint(key, (), 0, 4)), w * jnp.log(2.0))  # noqa: E731
+    worlds, weights = draws.several(draw, jax.random.key(0), None, 0, 64)
+    assert float(weights.mean()) == pytest.approx(1)
+    np.testing.assert_allclose(np.log2(weights / weights[np.argmin(worlds)]), worlds - worlds.min(), atol=1e-5)
+    worlds, weights = draws.several(draw, jax.random.key(0), None, 0, 512, 8)
+    assert (weights == 1).all()
+    np.testing.assert_allclose(np.bincount(worlds) / 512, np.array([1, 2, 4, 8]) / 15, atol=0.02)
+    alike = draws.several(lambda *_: (jnp.int32(0), jnp.float32(-3)), jax.random.key(0), None, 0, 7)[1]
+    assert (alike == 1).all()  # exactly: sums of votes stay whole numbers
+
+
+def test_worlds_are_spent_on_the_better_half():
+    assert halvings(4, 64) == [(4, 32), (2, 64)]
+    assert halvings(5, 64) == [(5, 16), (3, 32), (2, 64)]
+    assert halvings(1, 64) == [(1, 64)]
+    assert halvings(3, 2) == [(3, 1), (2, 2)]
+
+
+def test_few_worlds_do_not_overrule_a_network_that_is_sure():
+    """The same gain of 3 +- 4 a world: two worlds say nothing against 0.9 to 0.1, four hundred do."""
+    likely, pair = jnp.array([0.9, 0.1, 0.0]), np.array([[0.0, -1.0, 99.0], [0.0, 7.0, 99.0]], np.float32)
+    few, many = (gains(jnp.tile(pair, (n, 1)), jnp.ones(2 * n), likely, 1.0) for n in (1, 200))
+    assert few[1] < few[0] == 0 < many[1] < 3
+    assert np.isneginf([few[2], many[2]]).all()  # not legal
+    assert float(gains(jnp.asarray(pair), jnp.ones(2), likely, 0.0)[1]) == 3  # without a margin, the mean
+    # z = sqrt(2 ln 9) standard errors of 4 sqrt(1 + 1/400 / 2) / sqrt(400) are doubted.
+    assert float(many[1]) == pytest.approx(3 - np.sqrt(2 * np.log(9)) * 4 / 20, abs=0.01)
 
 
 def test_bad_budgets_are_refused_in_a_sentence():
     env = jaxgames.make("schafkopf")
-    for spec in ("pimc:0,40", "pimc:10,x", "pimc:10,40,consistency=some", "rollouts:skullking", "pimc:10,40,depth=3"):
+    bad = (
+        "pimc:0,40",
+        "pimc:10,x",
+        "pimc:10,40,consistency=some",
+        "rollouts:skullking",
+        "search:skullking",
+        "pimc:1,1,a=3",
+    )
+    for spec in (*bad, "pimc:10,40,endgame=4"):
         with pytest.raises(ValueError, match=r"schafkopf|agents|checkpoint"):
             agents.make(spec, env)
+    with pytest.raises(ValueError, match="endgame"):
+        agents.make("pimc:10,40,endgame=2", jaxgames.make("skyjo"))
 
 
 def test_playing_on_ends_with_the_round():

@@ -6,6 +6,7 @@ import math
 import signal
 import sys
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +19,7 @@ import jaxgames
 from jaxgames.options import UserError
 from jaxgames.saboteur.state import MINERS, SABOTEURS, UNDECIDED
 from tests.sixth_game import BET, PASS, KuhnEnv
-from train import protocols, references, standings, tournament
+from train import matches, protocols, references, standings, tournament
 from train.matches import Played
 from train.protocols import Counts, Protocol, moments, protocol_of, ratio_and_error
 from train.tournament import Pair, Tournament
@@ -97,10 +98,27 @@ def test_pictures_leave_the_drawing_of_a_notebook_alone():
     before = matplotlib.get_backend()
     try:
         matplotlib.use("svg")  # stands for a notebook's own
-        standings.heat_map(standings.Standing(("a", "b"), "wins_percent", 50.0, mean, np.ones((2, 2)), "", ""))
+        strength = ("rating", np.array([1000.0, 1100.0]), np.array([0.0, 20.0]))
+        costs = {"a": dict.fromkeys(standings.COSTS, 1.0)}
+        both = ("a", "b"), "wins_percent", 50.0, mean, np.ones((2, 2)), "", "", strength, costs
+        standings.heat_map(standings.Standing(*both))
+        standings.strength_over_time(standings.Standing(*both))
         assert matplotlib.get_backend() == "svg"
     finally:
         matplotlib.use(before)
+
+
+def test_costs_stand_beside_ratings(tmp_path):
+    path = tmp_path / "costs.csv"
+    path.write_text("agent," + ",".join(standings.COSTS) + "\nbold,0.25,3,12\n")
+    table = standings.rating_table(
+        ("bold", "timid"), np.array([1000.0, 900.0]), np.zeros(2), "wins_percent", "bold", standings.read_costs(path)
+    )
+    assert "| `bold` | 1000 fixed | 0.25 | 12 |" in table
+    assert "| `timid` | 900 ± 0 | – | – |" in table
+    path.write_text("agent,price\nbold,3\n")
+    with pytest.raises(UserError, match="no file of costs"):
+        standings.read_costs(path)
 
 
 def test_the_last_chunk_counts_no_more_deals_than_were_asked_for(finished):
@@ -261,6 +279,30 @@ def played(lineup, deals, states=None, returns=None, log=()):
 
 def ratios(found):
     return {name: ratio_and_error(moments(counts))[0] for name, counts in found.items()}
+
+
+class Waiting(NamedTuple):
+    """All that `decide` reads of a state."""
+
+    done: jax.Array
+    current_player: jax.Array
+    mask: jax.Array
+
+
+@pytest.mark.parametrize("count", [5, 16, 17])
+def test_agents_are_asked_where_they_are_to_move_and_have_a_choice(count):
+    """Forced moves and ended games are nobody's; each agent says its own number, whatever part a game falls in."""
+    rng = np.random.default_rng(0)
+    mask = rng.random((count, 3)) < 0.6
+    mask[np.arange(count), rng.integers(3, size=count)] = True
+    states = Waiting(*map(jnp.asarray, (rng.random(count) < 0.2, rng.integers(2, size=count), mask)))
+    table = jnp.tile(jnp.array([[0, 1]]), (count, 1))
+    players = [lambda key, state, player, a=a: (10 * a + player).astype(jnp.int8) for a in (1, 2)]
+    env = SimpleNamespace(num_actions=3, legal_action_mask=lambda state: state.mask)
+    found = np.asarray(jax.jit(lambda: matches.decide(env, players, table, states, jax.random.key(0)))())
+    is_forced = mask.sum(-1) == 1
+    expected = np.where(is_forced, mask.argmax(-1), np.where(states.current_player == 0, 10, 21))
+    np.testing.assert_array_equal(found[~states.done], expected[~states.done])
 
 
 def test_schafkopf_counts_cents_a_game_and_seat_and_deals_won():

@@ -15,6 +15,9 @@ import numpy as np
 from jaxgames import Env, pick
 from jaxgames.env import StateT
 
+MANY_ACTIONS = 1024  # from here on, to see that a move is forced costs more than to let an agent find it
+PARTS = 8  # games are decided in parts of this share of the batch
+
 Watch = tuple[Any, Callable]  # what is collected along a game: the first log, and log(log, before, action, after)
 
 
@@ -71,16 +74,8 @@ def play_batch(env, agents, watch, deal_keys, lineup, key):
 
     def turn(carry):
         states, returns, log, key = carry
-        key, *agent_keys = jax.random.split(key, 1 + len(agents))
-        choices = jnp.stack(
-            [
-                jax.vmap(agent)(jax.random.split(agent_key, num_games), states, states.current_player)
-                for agent, agent_key in zip(agents, agent_keys, strict=True)
-            ],
-            axis=-1,
-        )
-        mover = jnp.take_along_axis(table, states.current_player[:, None].astype(jnp.int32), axis=-1)
-        actions = jnp.take_along_axis(choices.astype(jnp.int32), mover, axis=-1)[:, 0]
+        key, act_key = jax.random.split(key)
+        actions = decide(env, agents, table, states, act_key)
         after = jax.vmap(env.step)(states, actions)
         log = jax.vmap(pick)(states.done, log, jax.vmap(update)(log, states, actions, after))
         return after, returns + after.rewards, log, key
@@ -88,6 +83,43 @@ def play_batch(env, agents, watch, deal_keys, lineup, key):
     carry = (states, jnp.zeros((num_games, env.num_players), jnp.float32), log, key)
     states, returns, log, _ = jax.lax.while_loop(lambda carry: ~carry[0].done.all(), turn, carry)
     return jax.tree.map(lambda leaf: leaf.reshape(-1, rotation_count, *leaf.shape[1:]), (states, returns, log))
+
+
+def decide(env: Env, agents: Sequence[Callable], table: chex.Array, states: Any, key: chex.PRNGKey) -> chex.Array:
+    """int32[game]: what the agents of `table` [game, seat] do now.
+
+    An agent is asked only about games in which it is to move and has a choice: others would cost as much.
+    """
+    num_games = len(table)
+    keys = jax.random.split(key, num_games)
+    player = states.current_player
+    mover = jnp.take_along_axis(table, player[:, None].astype(jnp.int32), axis=-1)[:, 0]
+    waits, actions = ~states.done, jnp.zeros(num_games, jnp.int32)
+    if env.num_actions <= MANY_ACTIONS:
+        legal = jax.vmap(env.legal_action_mask)(states)
+        waits &= legal.sum(-1) > 1
+        actions = jnp.argmax(legal, axis=-1).astype(jnp.int32)
+    for index, agent in enumerate(agents):
+        asks = waits & (mover == index)
+        actions = fill_in(jax.vmap(agent), asks, (keys, states, player), actions, -(-num_games // PARTS))
+    return actions
+
+
+def fill_in(function: Callable, where: chex.Array, inputs: Any, values: chex.Array, size: int) -> chex.Array:
+    """`values` [game] with `function(*inputs)` where asked for: as many calls on `size` games as it takes."""
+    num_games = len(values)
+    order = jnp.argsort(~where, stable=True)  # those to fill come first
+    order = jnp.pad(order, (0, size), constant_values=num_games)
+    count = where.sum()
+
+    def part(carry):
+        start, values = carry
+        games = jax.lax.dynamic_slice(order, (start,), (size,))
+        found = function(*jax.tree.map(lambda leaf: leaf.at[games].get(mode="clip"), inputs))
+        target = jnp.where(start + jnp.arange(size) < count, games, num_games)
+        return start + size, values.at[target].set(found.astype(values.dtype), mode="drop")
+
+    return jax.lax.while_loop(lambda carry: carry[0] < count, part, (jnp.int32(0), values))[1]
 
 
 def mean_and_error(by_deal: np.ndarray) -> tuple[float, float]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from jaxgames import Env
+from jaxgames.options import UserError
 from train.protocols import Figures, Protocol, ratio_and_error
 from train.references import reference
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from train.tournament import Pair, Results, Tournament
 
 ANCHOR_RATING = 1000.0
+COSTS = ("cpu_seconds_a_game", "decisions_a_game", "decisions_a_cpu_second")  # columns of `benchmarks/search.py`
 POINTS = 400 / math.log(10)  # rating points for odds of e
 
 
@@ -30,6 +32,8 @@ class Standing(NamedTuple):
     error: np.ndarray
     markdown: str
     csv: str
+    strength: tuple[str, np.ndarray, np.ndarray]  # what a plot over time shows: its name, float64[agent], errors
+    costs: dict[str, dict[str, float]]  # by agent, as far as they were measured
 
 
 def make(cfg: "Tournament", env: Env, protocol: Protocol, results: "Results") -> Standing:
@@ -41,24 +45,38 @@ def make(cfg: "Tournament", env: Env, protocol: Protocol, results: "Results") ->
         f"{describe(cfg, protocol)}\n\n    {command(cfg)}",
         grid(cfg.agents, protocol.headline, mean, error),
     ]
+    costs = read_costs(pathlib.Path(cfg.costs)) if cfg.costs else {}
+    strength = (protocol.headline, np.nanmean(mean, axis=1), np.zeros(len(cfg.agents)))
     if protocol.rating and len(cfg.agents) > 1:
         name, fair = protocol.rating
         seen = {pair: found for pair, found in figures.items() if pair.one < pair.rest or not protocol.is_symmetric}
         rated = ratings(*matrix(cfg.agents, seen, name), fair, place_of_anchor(cfg))
-        sections.append(rating_table(cfg.agents, *rated, name, cfg.agents[place_of_anchor(cfg)]))
+        strength = ("rating", *rated)
+        sections.append(rating_table(cfg.agents, *rated, name, cfg.agents[place_of_anchor(cfg)], costs))
     sections.append(figure_table(cfg.agents, env, cfg.protocol, figures))
     text = "\n\n".join(sections) + "\n"
-    return Standing(cfg.agents, protocol.headline, protocol.fair, mean, error, text, as_csv(cfg, figures))
+    table = as_csv(cfg, figures)
+    return Standing(cfg.agents, protocol.headline, protocol.fair, mean, error, text, table, strength, costs)
+
+
+def read_costs(path: pathlib.Path) -> dict[str, dict[str, float]]:
+    """{agent: costs} of a file of `benchmarks/search.py`."""
+    try:
+        with open(path, newline="") as file:
+            return {row["agent"]: {name: float(row[name]) for name in COSTS} for row in csv.DictReader(file)}
+    except (OSError, KeyError, ValueError) as error:
+        raise UserError(
+            f"tournament: {path} is no file of costs ({error}); make one with benchmarks/search.py"
+        ) from error
 
 
 def write(standing: Standing, stem: pathlib.Path) -> None:
-    """<stem>.md, .csv and .png, each there completely or as it was."""
+    """<stem>.md, .csv and .png, each there completely or as it was; with costs also <stem>_time.png."""
     stem.parent.mkdir(parents=True, exist_ok=True)
-    for ending, content in (
-        (".md", standing.markdown.encode()),
-        (".csv", standing.csv.encode()),
-        (".png", heat_map(standing)),
-    ):
+    files = {".md": standing.markdown.encode(), ".csv": standing.csv.encode(), ".png": heat_map(standing)}
+    if standing.costs:
+        files["_time.png"] = strength_over_time(standing)
+    for ending, content in files.items():
         partial = stem.with_name(f".{stem.name}{ending}.partial")
         partial.write_bytes(content)
         os.replace(partial, stem.with_name(stem.name + ending))
@@ -148,6 +166,7 @@ def command(cfg: "Tournament") -> str:
     parts += [f"--deals {cfg.deals} --chunk {cfg.chunk} --seed {cfg.seed}"]
     parts += ["--self-play"] if cfg.self_play else []
     parts += [f"--anchor {cfg.anchor}"] if cfg.anchor else []
+    parts += [f"--costs {cfg.costs}"] if cfg.costs else []
     return " ".join(parts)
 
 
@@ -160,12 +179,25 @@ def grid(agents: tuple[str, ...], headline: str, mean: np.ndarray, error: np.nda
     return "\n".join(rows)
 
 
-def rating_table(agents: tuple[str, ...], rating: np.ndarray, error: np.ndarray, name: str, anchor: str) -> str:
-    """The strongest first."""
+def rating_table(
+    agents: tuple[str, ...],
+    rating: np.ndarray,
+    error: np.ndarray,
+    name: str,
+    anchor: str,
+    costs: dict[str, dict[str, float]],
+) -> str:
+    """The strongest first, with what it costs where that was measured."""
     rows = ["| agent | rating |", "|---|---|"]
+    if costs:
+        rows = ["| agent | rating | CPU-s a game | decisions a CPU-s |", "|---|---|---|---|"]
     for i in np.argsort(-rating, kind="stable"):
         fixed = "fixed" if agents[i] == anchor else f"± {error[i]:.0f}"
-        rows.append(f"| `{agents[i]}` | {rating[i]:.0f} {fixed} |")
+        cost = costs.get(agents[i])
+        cells = [f"`{agents[i]}`", f"{rating[i]:.0f} {fixed}"]
+        if costs:
+            cells += ["–", "–"] if cost is None else [f"{cost[COSTS[0]]:.2g}", f"{cost[COSTS[2]]:,.0f}"]
+        rows.append("| " + " | ".join(cells) + " |")
     return f"Elo-like ratings from `{name}`, 400 points for odds of ten to one:\n\n" + "\n".join(rows)
 
 
@@ -227,6 +259,29 @@ def heat_map(standing: Standing) -> bytes:
     axes.set_yticks(range(num), standing.agents)
     axes.set(title=f"{standing.headline} of the row against the column")
     figure.colorbar(image, shrink=0.8)
+    return as_png(figure)
+
+
+def strength_over_time(standing: Standing) -> bytes:
+    """How strong each agent is over the CPU time of its decisions, as a PNG."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 4.5), layout="tight")
+    axes = figure.subplots()
+    name, strength, error = standing.strength
+    for agent, each, spread in zip(standing.agents, strength, error, strict=True):
+        if agent in standing.costs:
+            milliseconds = 1000 / standing.costs[agent][COSTS[2]]
+            axes.errorbar(milliseconds, each, spread, fmt="o", capsize=3)
+            axes.annotate(agent, (milliseconds, each), xytext=(5, 5), textcoords="offset points", fontsize=8)
+    axes.set(xscale="log", xlabel="CPU milliseconds a decision", ylabel=name, title="Strength over time")
+    axes.grid(alpha=0.3)
+    axes.margins(x=0.15, y=0.1)
+    return as_png(figure)
+
+
+def as_png(figure: Any) -> bytes:
+    """The bytes of a picture, the same for the same picture."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=120, metadata={"Software": None})
     return buffer.getvalue()

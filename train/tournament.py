@@ -58,6 +58,8 @@ class Tournament:
     """also every agent against itself"""
     anchor: str = ""
     """the agent whose rating is fixed; without it random, else the last"""
+    costs: str = ""
+    """file of `benchmarks/search.py`: what agents cost beside what they achieve, and a plot of strength over time"""
     run: str = ""
     """folder to write, which must not exist; without it one is named after game and time"""
     resume: str = ""
@@ -109,6 +111,8 @@ def hold(cfg: Tournament) -> int:
         raise UserError(f"tournament: {folder} exists already and is not overwritten; go on with --resume {folder}")
     env = jaxgames.make(cfg.game, **dict(read_option(text) for text in cfg.option))
     protocol = protocol_of(env, cfg.protocol)
+    if cfg.costs:
+        standings.read_costs(pathlib.Path(cfg.costs))  # refused now, not when all is played
     if held is None:
         held = pins.pin(pins.networks_of(cfg.agents, env))
     pins.check(held)

@@ -44,6 +44,7 @@ __all__ = [
     "describe",
     "likeliest",
     "load",
+    "load_honest",
     "make",
     "network_agent",
     "reconsider",
@@ -99,6 +100,16 @@ def load(path: str, env: Env) -> tuple[Model, Params]:
             f"{_first_difference(shapes, needed)}"
         )
     return model, items["params"]
+
+
+def load_honest(path: str, env: Env) -> tuple[Model, Any]:
+    """`load`, refused if the network reads what its player may not know."""
+    model, params = load(path, env)
+    if model.version not in env.honest_versions:
+        raise UserError(
+            f"agents: {path} reads {model.version!r}, which shows hidden cards; play it as worlds:{path},16"
+        )
+    return model, params
 
 
 def _read(env: Env, manifest: dict[str, Any]) -> Model:

@@ -60,7 +60,10 @@ class FlatModel(Model):
 
     def look(self, state: State, seat: chex.Array) -> chex.Array:
         view = super().look(state, seat)
-        return jnp.append(view, self.legal(state)) if self.network.reads_mask else view
+        if not self.network.reads_mask:
+            return view
+        # What others may do would tell of their hands.
+        return jnp.append(view, self.legal(state) & (seat == state.current_player))
 
 
 def through(layers: Sequence[nn.Dense], hidden: chex.Array) -> chex.Array:

@@ -1,5 +1,6 @@
 """Perfect-information Monte Carlo: search in sampled worlds, then a vote (SC-58)."""
 
+from collections.abc import Callable
 from typing import Any
 
 import chex
@@ -24,16 +25,32 @@ def pimc(
     scale: str | float = 1.0,
     consistency: str = "legal",
     playouts: str = "random",
+    endgame: str | int = 0,
 ):
     """PIMC(worlds, simulations): the action with the most visits at the roots of all trees, the lowest id of equals.
 
-    `playouts` is `random` or the spec of any agent. `consistency="none"` (Schafkopf) is the published agent, which
-    deals unseen cards by their number alone.
+    `playouts` is `random` or the spec of any agent. Schafkopf: `consistency="none"` is the published agent, which deals
+    unseen cards by their number alone; the last `endgame` tricks are not searched but solved.
     """
     check_choice(env.id, "consistency", consistency, ("legal", "none") if env.id == "schafkopf" else ("legal",))
     draw = draws.legal(env, **({} if consistency == "legal" else {"consistency": consistency}))
     search = read_search(env, simulations, exploration, scale, playouts)
-    return search_worlds(env, search, read_int(env.id, "worlds", worlds, 1, 100_000), draw)
+    act = search_worlds(env, search, read_int(env.id, "worlds", worlds, 1, 100_000), draw)
+    tricks = read_int(env.id, "endgame", endgame, 0, 3 if env.id == "schafkopf" else 0)
+    return act if tricks == 0 else solving(env, act, tricks)
+
+
+def solving(env: Env, act: Callable, tricks: int):
+    """`act`, but for the last tricks of Schafkopf, which are solved."""
+    from agents.search.endgame import best_reply, is_endgame
+
+    def decide(key: chex.PRNGKey, state: Any, player: chex.Array) -> chex.Array:
+        ends = is_endgame(state, tricks)
+        # Loops of one turn or none: under `vmap` a condition would let all games do both.
+        action = jax.lax.fori_loop(0, (~ends).astype(jnp.int32), lambda *_: act(key, state, player), jnp.int32(0))
+        return jax.lax.fori_loop(0, ends.astype(jnp.int32), lambda *_: best_reply(env, state, player, tricks), action)
+
+    return decide
 
 
 def read_search(
@@ -46,6 +63,7 @@ def read_search(
         scale=check_float(env.id, "scale", float(scale), 1e-6),
         playout=decider(env, playouts),
         payoff=playout.points(env),
+        redraws=env.id in CHANCE_AFTER_A_MOVE,
     )
 
 
@@ -54,7 +72,6 @@ def search_worlds(env: Env, search: Search, num_worlds: int, draw: Draw, candida
 
     A world's simulations count by its weight; see `draws.several` for `candidates`.
     """
-    redraws = env.id in CHANCE_AFTER_A_MOVE
 
     def visits(key: chex.PRNGKey, state: Any, player: chex.Array) -> chex.Array:
         """float32[action], over all worlds."""
@@ -62,13 +79,13 @@ def search_worlds(env: Env, search: Search, num_worlds: int, draw: Draw, candida
         worlds, weights = draws.several(draw, world_key, state, player, num_worlds, candidates)
 
         def one(world, key):
-            def begin(number, key):
-                if not redraws:
+            def begin(key):
+                if not search.redraws:
                     return world
                 drawn, _ = draws.several(draw, key, state, player, 1, candidates)
                 return jax.tree.map(lambda leaf: leaf[0], drawn)
 
-            return tree.root_visits(tree.grow(env, search, begin, key))
+            return tree.root_visits(env, tree.grow(env, search, begin, key))
 
         return weights @ jax.vmap(one)(worlds, jax.random.split(grow_key, num_worlds)).astype(jnp.float32)
 
@@ -79,11 +96,10 @@ def search_worlds(env: Env, search: Search, num_worlds: int, draw: Draw, candida
     return act
 
 
-def decider(env: Env, spec: str):
-    """`choose(state, key)` of the agent that plays worlds to their end."""
+def decider(env: Env, spec: str) -> playout.Choose:
+    """Who plays worlds to their end."""
     if spec == "random":
         return playout.random_choice(env)
     import agents
 
-    agent = agents.make(spec, env)
-    return lambda state, key: agent(key, state, state.current_player)
+    return playout.agent_choice(agents.make(spec, env))

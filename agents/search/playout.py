@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jaxgames import Env
 
 Payoff = Callable[[Any, Any], chex.Array]  # (root, end) -> float32[seat]
+Choose = Callable[[Any, chex.PRNGKey, chex.Array], chex.Array]  # (state, key of the playout, number of the turn)
 
 # What counts as one stretch of play. Beyond it lie deals that nobody can know, and that decide nothing now.
 STRETCH: dict[str, Callable[[Any], chex.Array]] = {
@@ -44,19 +45,34 @@ def step(env: Env, state: Any, action: chex.Array) -> Any:
     return env.rooms.rules.play(env, state, action).replace(step_count=state.step_count + 1)
 
 
-def play_on(
-    env: Env, choose: Callable[[Any, chex.PRNGKey], chex.Array], root: Any, state: Any, key: chex.PRNGKey
-) -> Any:
-    """The state in which the stretch of `root` is over, `choose(state, key)` deciding for every seat until then."""
+def play_on(env: Env, choose: Choose, root: Any, state: Any, key: chex.PRNGKey) -> Any:
+    """The state in which the stretch of `root` is over, `choose` deciding for every seat until then."""
 
     def turn(carry):
-        state, key = carry
-        key, act_key = jax.random.split(key)
-        return step(env, state, choose(state, act_key)), key
+        number, state = carry
+        return number + 1, step(env, state, choose(state, key, number))
 
-    return jax.lax.while_loop(lambda carry: ~is_over(env, root, carry[0]), turn, (state, key))[0]
+    start = (jnp.uint32(0), state)
+    return jax.lax.while_loop(lambda carry: ~is_over(env, root, carry[1]), turn, start)[1]
 
 
-def random_choice(env: Env) -> Callable[[Any, chex.PRNGKey], chex.Array]:
+def random_choice(env: Env) -> Choose:
     """Uniform over the legal actions."""
-    return lambda state, key: env.random_action(state, jax.random.bits(key, (), jnp.uint32))
+    return lambda state, key, number: env.random_action(state, random_word(key, number))
+
+
+def agent_choice(agent: Callable[[chex.PRNGKey, Any, chex.Array], chex.Array]) -> Choose:
+    """As an agent decides."""
+    return lambda state, key, number: agent(jax.random.fold_in(key, number), state, state.current_player)
+
+
+def random_word(key: chex.PRNGKey, number: chex.Array) -> chex.Array:
+    """uint32[], the `number`-th random word of a key.
+
+    A hash of both with good avalanche. JAX's own generator would take longer than a move does, and a search draws
+    millions of words of which none is kept.
+    """
+    word = jax.random.key_data(key).sum(dtype=jnp.uint32) + number.astype(jnp.uint32) * jnp.uint32(0x9E3779B9)
+    word = (word ^ (word >> 16)) * jnp.uint32(0x7FEB352D)
+    word = (word ^ (word >> 15)) * jnp.uint32(0x846CA68B)
+    return word ^ (word >> 16)

@@ -4,52 +4,92 @@ Search in a sampled world usually lets everybody see everything there, and so be
 the world. Here every seat of every world decides from its own view, so that no such plan exists.
 """
 
-from typing import Any
+import operator
+from typing import TYPE_CHECKING, Any
 
 import chex
 import jax
 import jax.numpy as jnp
 
-from agents.search import playout
+from agents.search import draws, playout
+from agents.search.draws import Draw
 from jaxgames import Env
 from jaxgames.options import check_float, read_int
 
+if TYPE_CHECKING:
+    from agents.networks import Model
 
-def rollouts(env: Env, network: str, worlds: str | int = 64, actions: str | int = 3, margin: str | float = 1.0):
-    """A network that thinks: the best of its likeliest `actions`, by their mean payoff in `worlds` sampled worlds.
 
-    All are tried in the same worlds with the same keys, so that only the action differs. The likeliest one is overruled
-    by a gain of more than `margin` standard errors: with few worlds the network speaks, with many the search does.
+def rollouts(env: Env, network: str, worlds: str | int = 64, actions: str | int = 4, margin: str | float = 0.5):
+    """A network that thinks: the best of its likeliest `actions`, by what they are worth in up to `worlds` worlds.
+
+    `margin` is how much the network's own opinion counts against what was seen (`gains`); 0 for nothing.
     """
     from agents import networks
 
     num_worlds = read_int(env.id, "worlds", worlds, 2, 100_000)
     num_actions = read_int(env.id, "actions", actions, 1, min(env.num_actions, 64))
-    errors = check_float(env.id, "margin", float(margin), 0.0)
-    model, params = networks.load(network, env)
+    weight = check_float(env.id, "margin", float(margin), 0.0)
+    model, params = networks.load_honest(network, env)
+    return roll_out(env, model, params, num_worlds, num_actions, weight, draws.legal(env))
+
+
+def roll_out(env: Env, model: "Model", params: Any, num_worlds: int, num_actions: int, margin: float, draw: Draw):
+    """The agent, for worlds drawn in any way.
+
+    Worlds go where actions are close: first all actions are tried, then the likeliest and the better half of the
+    others in as many worlds again, until two have seen them all. Actions are compared in the same worlds with the same
+    keys, so that only the action differs.
+    """
+    from agents import networks
+
+    decide = playout.agent_choice(networks.network_agent(model, params))
     payoff = playout.points(env)
 
-    def decide(state, key):
-        return networks.decide(model, params, state, state.current_player, key).action
+    def worth(key, world, action, player):
+        """float32[], to the player, of an action in one world."""
+        end = playout.play_on(env, decide, world, playout.step(env, world, action), key)
+        return payoff(world, end)[player]
+
+    everywhere = jax.vmap(jax.vmap(worth, (None, None, 0, None)), (0, 0, None, None))
 
     def act(key: chex.PRNGKey, state: Any, player: chex.Array) -> chex.Array:
-        likely, candidates = networks.likeliest(model, params, state, player, num_actions)
-
-        def one(key):
-            """float32[candidate], what each is worth to the player in one world."""
-            world_key, play_key = jax.random.split(key)
-            world = env.determinize(world_key, state, player)
-
-            def tried(action):
-                end = playout.play_on(env, decide, world, playout.step(env, world, action), play_key)
-                return payoff(world, end)[player]
-
-            return jax.vmap(tried)(candidates)
-
-        worth = jax.vmap(one)(jax.random.split(key, num_worlds))
-        gain = worth - worth[:, :1]
-        error = jnp.sqrt(gain.var(0) / num_worlds)
-        bound = jnp.where(likely > 0, gain.mean(0) - errors * error, -jnp.inf)
-        return candidates[jnp.argmax(bound)].astype(jnp.int32)
+        world_key, play_key = jax.random.split(key)
+        likely, actions = networks.likeliest(model, params, state, player, num_actions)
+        worlds, weights = draws.several(draw, world_key, state, player, num_worlds)
+        keys = jax.random.split(play_key, num_worlds)
+        seen = jnp.zeros((0, num_actions), jnp.float32)  # [world, action]
+        for count, stop in halvings(num_actions, num_worlds):
+            likely, actions, seen = likely[:count], actions[:count], seen[:, :count]
+            new = slice(len(seen), stop)
+            some = jax.tree.map(operator.itemgetter(new), worlds)
+            seen = jnp.concatenate([seen, everywhere(keys[new], some, actions, player)])
+            gain = gains(seen, weights[:stop], likely, margin)
+            order = jnp.argsort(-gain.at[0].set(jnp.inf))  # the likeliest stays, as the measure of the others
+            likely, actions, seen, gain = likely[order], actions[order], seen[:, order], gain[order]
+        return actions[jnp.argmax(gain)].astype(jnp.int32)
 
     return act
+
+
+def halvings(num_actions: int, num_worlds: int) -> list[tuple[int, int]]:
+    """[(actions still tried, worlds seen by the end of the round)]; the number of worlds doubles."""
+    counts = [num_actions]
+    while counts[-1] > 2:
+        counts.append((counts[-1] + 1) // 2)
+    return [(count, max(1, num_worlds >> (len(counts) - 1 - i))) for i, count in enumerate(counts)]
+
+
+def gains(worth: chex.Array, weights: chex.Array, likely: chex.Array, margin: float) -> chex.Array:
+    """float32[action]: what each is worth above the first, the network's favourite, less what must be doubted of it.
+
+    Evidence of z standard errors makes an action exp(z^2 / 2) times likelier to be the better one; if the network
+    thinks it r times less likely, it takes z = sqrt(2 ln r) to outweigh that. So with few worlds the network speaks.
+    """
+    gain = worth - worth[:, :1]
+    mean = (weights[:, None] * gain).mean(0)
+    spread = ((gain - mean) ** 2).sum(0)
+    # One world more with the spread of all actions: two or three worlds may agree by chance.
+    deviation = jnp.sqrt((spread + spread.mean() / len(gain)) / (len(gain) + 1))
+    doubt = jnp.sqrt(2 * jnp.log(likely[0] / jnp.maximum(likely, 1e-30)))
+    return jnp.where(likely > 0, mean - margin * doubt * deviation / jnp.sqrt(len(gain)), -jnp.inf)

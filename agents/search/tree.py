@@ -12,19 +12,26 @@ import chex
 import jax
 import jax.numpy as jnp
 
-from agents.search.playout import Payoff, is_over, play_on, step
+from agents.search.moves import NO_MOVE, draw_action, find_moves, moves_of
+from agents.search.playout import Choose, Payoff, is_over, play_on, random_word, step
 from jaxgames import Env
-from jaxgames.cards import choose
+from jaxgames.cards import set_of
 
 NO_NODE = -1
+FIRST_DESCENT = 1 << 16  # words of a simulation's key: those before it are the playout's
 
 
 class Tree(NamedTuple):
-    """Nodes in the order they were made; the root is node 0."""
+    """Nodes in the order they were made; the root is node 0.
 
-    child: chex.Array  # int16[node, action]  NO_NODE where nothing was tried
+    A node knows its parent, not its children: there are fewer nodes than actions, and to compare all of them with the
+    node at hand costs less on a CPU than to look a few up.
+    """
+
+    parent: chex.Array  # int16[node]  NO_NODE for the root and for what was not made
+    action: chex.Array  # int32[node]  that leads here
     visits: chex.Array  # int32[node]
-    total: chex.Array  # float32[node, seat]  payoffs of all simulations through the node
+    total: chex.Array  # float32[seat, node]  payoffs of all simulations through the node
 
 
 class Search(NamedTuple):
@@ -33,34 +40,41 @@ class Search(NamedTuple):
     simulations: int
     exploration: float  # c of UCB
     scale: float  # payoffs are divided by it before UCB sees them
-    playout: Callable[[Any, chex.PRNGKey], chex.Array]  # who decides below the tree
+    playout: Choose  # who decides below the tree
     payoff: Payoff
+    redraws: bool = False  # every simulation begins in a world of its own: the same action may be legal in one alone
 
 
 def new_tree(env: Env, search: Search) -> Tree:
     """A root that nobody has visited."""
     nodes = search.simulations + 1
     return Tree(
-        child=jnp.full((nodes, env.num_actions), NO_NODE, jnp.int16),
+        parent=jnp.full(nodes, NO_NODE, jnp.int16),
+        action=jnp.full(nodes, NO_MOVE, jnp.int32),
         visits=jnp.zeros(nodes, jnp.int32),
-        total=jnp.zeros((nodes, env.num_players), jnp.float32),
+        total=jnp.zeros((env.num_players, nodes), jnp.float32),
     )
 
 
-def grow(env: Env, search: Search, world: Callable[[chex.Array, chex.PRNGKey], Any], key: chex.PRNGKey) -> Tree:
-    """A tree after all simulations. `world(i, key)` is the state in which simulation i begins."""
+def grow(env: Env, search: Search, world: Callable[[chex.PRNGKey], Any], key: chex.PRNGKey) -> Tree:
+    """A tree after all simulations. `world(key)` is the state in which one begins."""
 
     def simulate(tree, x):
-        number, key = x
-        world_key, expand_key, playout_key = jax.random.split(key, 3)
-        root = world(number, world_key)
-        on_path, state, tree = descend(env, search, tree, root, number + 1, expand_key)
-        payoff = search.payoff(root, play_on(env, search.playout, root, state, playout_key)) / search.scale
-        # Added to every node by a mask: a scatter of a few numbers costs more on a CPU.
-        total = tree.total + jnp.where(on_path[:, None], payoff, 0)
-        return tree._replace(visits=tree.visits + on_path, total=total), None
+        fresh, key = x
+        root = world(key)
+        walk = descend(env, search, tree, root, key)
+        payoff = search.payoff(root, play_on(env, search.playout, root, walk.state, key)) / search.scale
+        is_fresh = (jnp.arange(len(tree.parent)) == fresh) & walk.leaves
+        on_path = walk.on_path | is_fresh
+        # All nodes by masks: on a CPU it costs less than to write to a few places.
+        return Tree(
+            parent=jnp.where(is_fresh, walk.node.astype(jnp.int16), tree.parent),
+            action=jnp.where(is_fresh, walk.action, tree.action),
+            visits=tree.visits + on_path,
+            total=tree.total + jnp.where(on_path, payoff[:, None], 0),
+        ), None
 
-    numbers = jnp.arange(search.simulations, dtype=jnp.int32)
+    numbers = 1 + jnp.arange(search.simulations, dtype=jnp.int32)
     return jax.lax.scan(simulate, new_tree(env, search), (numbers, jax.random.split(key, search.simulations)))[0]
 
 
@@ -68,32 +82,41 @@ class Walk(NamedTuple):
     """On the way down."""
 
     state: Any
-    node: chex.Array  # int32[]
+    node: chex.Array  # int32[]  the last one passed
     on_path: chex.Array  # bool[node]  the root and all nodes passed
-    depth: chex.Array  # int32[]
-    action: chex.Array  # int32[]  that leaves the tree here
-    leaves: chex.Array  # bool[]
+    depth: chex.Array  # uint32[]
+    action: chex.Array  # int32[]  the last one taken
+    leaves: chex.Array  # bool[]  it was an untried one
 
 
-def descend(
-    env: Env, search: Search, tree: Tree, root: Any, fresh: chex.Array, key: chex.PRNGKey
-) -> tuple[chex.Array, Any, Tree]:
-    """(nodes passed, state below, tree with node `fresh`): by UCB until something is untried."""
-    nodes = tree.visits.shape[0]
+def descend(env: Env, search: Search, tree: Tree, root: Any, key: chex.PRNGKey) -> Walk:
+    """Down by UCB until something is untried, which is then tried, or the game is over."""
+    nodes = jnp.arange(len(tree.parent))
+    visits = jnp.maximum(tree.visits, 1).astype(jnp.float32)
+    mean, width = tree.total / visits, jax.lax.rsqrt(visits)
 
     def turn(walk: Walk) -> Walk:
-        legal = env.legal_action_mask(walk.state)
-        children = tree.child[walk.node]
-        untried = legal & (children == NO_NODE)
-        leaves = untried.any()
-        word = jax.random.bits(jax.random.fold_in(key, walk.depth), (), jnp.uint32)
-        best = jnp.argmax(jnp.where(legal, upper_bounds(search, tree, walk), -jnp.inf))
-        action = jnp.where(leaves, choose(untried, word), best).astype(jnp.int32)
-        node = jnp.where(leaves, fresh, children[action]).astype(jnp.int32)
+        moves = moves_of(env, walk.state)
+        is_child = tree.parent == walk.node
+        tried = jnp.where(is_child, tree.action, NO_MOVE)
+        if search.redraws:
+            tried = find_moves(env, moves, tried)
+            is_child &= tried != NO_MOVE
+        untried = moves.legal & ~set_of(tried, len(moves.legal))
+        leaves = (untried != 0).any()
+        word = random_word(key, FIRST_DESCENT + walk.depth)
+
+        mine = jnp.arange(env.num_players)[:, None] == walk.state.current_player
+        parent_visits = jnp.where(nodes == walk.node, visits, 0).sum()
+        bound = jnp.where(mine, mean, 0).sum(0) + search.exploration * jnp.sqrt(2 * jnp.log(parent_visits)) * width
+        bound = jnp.where(is_child, bound, -jnp.inf)
+        best = jnp.where(bound == bound.max(), nodes, len(nodes) - 1).min()  # the first of equals
+        known = jnp.where(nodes == best, tree.action, 0).sum()
+        action = jnp.where(leaves, draw_action(env, moves, untried, word), known)
         return Walk(
             state=step(env, walk.state, action),
-            node=jnp.where(leaves, walk.node, node),
-            on_path=walk.on_path | (jnp.arange(nodes) == node),
+            node=jnp.where(leaves, walk.node, best),
+            on_path=walk.on_path | ((nodes == best) & ~leaves),
             depth=walk.depth + 1,
             action=action,
             leaves=leaves,
@@ -102,35 +125,15 @@ def descend(
     start = Walk(
         state=root,
         node=jnp.int32(0),
-        on_path=jnp.arange(nodes) == 0,
-        depth=jnp.int32(0),
-        action=jnp.int32(0),
+        on_path=nodes == 0,
+        depth=jnp.uint32(0),
+        action=jnp.int32(NO_MOVE),
         leaves=jnp.bool_(False),
     )
-    walk = jax.lax.while_loop(lambda walk: ~walk.leaves & ~is_over(env, root, walk.state), turn, start)
-    row = jnp.where(walk.leaves, walk.node, nodes)
-    child = tree.child.at[row, walk.action].set(fresh.astype(jnp.int16), mode="drop")
-    return walk.on_path, walk.state, tree._replace(child=child)
+    return jax.lax.while_loop(lambda walk: ~walk.leaves & ~is_over(env, root, walk.state), turn, start)
 
 
-def upper_bounds(search: Search, tree: Tree, walk: Walk) -> chex.Array:
-    """float32[action]: mean payoff to the player to move, plus c sqrt(2 ln N / n)."""
-    children = jnp.maximum(tree.child[walk.node], 0)
-    visits = jnp.maximum(tree.visits[children], 1).astype(jnp.float32)
-    mine = jnp.arange(tree.total.shape[-1]) == walk.state.current_player
-    mean = jnp.where(mine, tree.total[children], 0).sum(-1) / visits
-    parent = jnp.maximum(tree.visits[walk.node], 1).astype(jnp.float32)
-    return mean + search.exploration * jnp.sqrt(2 * jnp.log(parent) / visits)
-
-
-def root_visits(tree: Tree) -> chex.Array:
+def root_visits(env: Env, tree: Tree) -> chex.Array:
     """int32[action]: simulations that began with each action."""
-    children = tree.child[0]
-    return jnp.where(children == NO_NODE, 0, tree.visits[jnp.maximum(children, 0)])
-
-
-def root_values(tree: Tree, seat: chex.Array) -> chex.Array:
-    """float32[action]: sum of the payoffs to `seat` of the simulations that began with each action."""
-    children = tree.child[0]
-    mine = jnp.arange(tree.total.shape[-1]) == seat
-    return jnp.where(children == NO_NODE, 0.0, jnp.where(mine, tree.total[jnp.maximum(children, 0)], 0).sum(-1))
+    place = jnp.where(tree.parent == 0, tree.action, env.num_actions)
+    return jnp.zeros(env.num_actions, jnp.int32).at[place].add(tree.visits, mode="drop")

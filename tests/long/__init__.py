@@ -4,6 +4,7 @@
     python -m tests.long soak skyjo --option num_players=8   any game: index checks, leaks, own masks
     python -m tests.long options                             every game as users compile it, over all players and modes
     python -m tests.long schafkopf --endgames 100
+    python -m tests.long endgames --fresh 50                 the search against trying everything
 
 A check that finds a fault ends with a traceback.
 """

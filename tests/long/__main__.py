@@ -3,14 +3,18 @@
 import tyro
 
 from tests.long import __doc__ as about
+from tests.long.endgames import endgames
 from tests.long.magictrick import magictrick
 from tests.long.options import options
+from tests.long.peeking import peeking
 from tests.long.saboteur import saboteur
 from tests.long.schafkopf import schafkopf
 from tests.long.skullking import skullking
 from tests.long.soak import soak
 
-CHECKS = {check.__name__: check for check in (soak, options, magictrick, saboteur, schafkopf, skullking)}
+CHECKS = {
+    check.__name__: check for check in (soak, options, endgames, peeking, magictrick, saboteur, schafkopf, skullking)
+}
 
 if __name__ == "__main__":
     tyro.extras.subcommand_cli_from_dict(CHECKS, description=about)
