@@ -117,11 +117,6 @@ def is_published(network: str) -> bool:
     return (WEIGHTS / network / MANIFEST).exists()
 
 
-def published() -> dict[str, dict[str, Any]]:
-    """The networks that come along: their names and manifests."""
-    return {folder.name: read_manifest(folder) for folder in sorted(WEIGHTS.iterdir()) if (folder / MANIFEST).exists()}
-
-
 def latest(run: str | os.PathLike) -> pathlib.Path:
     """The newest checkpoint of a run folder; a checkpoint folder itself is taken as it is."""
     run = pathlib.Path(run)

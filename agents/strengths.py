@@ -1,11 +1,11 @@
 """Who can be chosen as an opponent, and how strong each is, in a phrase.
 
-Figures are those of docs/results. A published network may bring its own, as `strength` of its manifest.
+Figures of bots are those of docs/results; a published network has them on its card.
 """
 
 from typing import NamedTuple
 
-from agents import checkpoints
+from agents import cards, checkpoints
 
 # By game and spec, the weakest first.
 STRENGTHS: dict[str, dict[str, str]] = {
@@ -14,7 +14,6 @@ STRENGTHS: dict[str, dict[str, str]] = {
         "rule:easy": "wins 87 % against three random",
         "rule:medium": "three of it leave rule:hard 28 % of the wins",
         "rule:hard": "wins 94 % against three random",
-        "ppo:skullking": "wins 77 % against three rule:hard",
     },
     "skyjo": {
         "random": "never beats rule",
@@ -47,10 +46,12 @@ class Offer(NamedTuple):
 
 def offers(game: str) -> list[Offer]:
     """The agents of a game that can be named without a path: bots and searches, then published networks."""
-    known = STRENGTHS.get(game, {"random": ""})
-    found = [Offer(spec, phrase, None) for spec, phrase in known.items() if not spec.startswith("ppo:")]
-    for name, manifest in checkpoints.published().items():
-        if manifest.get("game") == game:
-            phrase = manifest.get("strength") or known.get(f"ppo:{name}") or "a trained network"
-            found.append(Offer(f"ppo:{name}", str(phrase), manifest["options"].get("num_players")))
+    from agents import networks  # flax: only for who asks
+
+    found = [Offer(spec, phrase, None) for spec, phrase in STRENGTHS.get(game, {"random": ""}).items()]
+    for name in cards.published(game):
+        manifest = checkpoints.read_manifest(checkpoints.WEIGHTS / name)
+        if manifest["network"].get("kind", "mlp") in networks.KINDS:  # others predict, and do not play
+            phrase = str(cards.strength(f"ppo:{name}") or "a trained network")
+            found.append(Offer(f"ppo:{name}", phrase, manifest["options"].get("num_players")))
     return found

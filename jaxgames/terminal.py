@@ -34,14 +34,16 @@ COLOURS: dict[str, dict[str, str]] = {
         r"\bH[7-9XUOKA]\b": "bold red",
         r"\bS[7-9XUOKA]\b": "bold yellow",
     },
-    "magictrick": {rf"[\d?]{symbol}": colour for colour, symbol in SUITS.items()} | {r"\(\S+\)": "bold"},
+    "magictrick": {rf"[\d?]{symbol}": colour for colour, symbol in SUITS.items()} | {r"\(\d\S\)": "bold"},
     "skyjo": {
-        r"(?<=\s)-\d\b": "bold bright_blue",
-        r"(?<=\s)0\b": "bold cyan",
-        r"(?<=\s)[1-4]\b": "bold green",
-        r"(?<=\s)[5-8]\b": "bold yellow",
-        r"(?<=\s)(9|1[0-2])\b": "bold red",
-        r"^(Round|Discard).*": "default",
+        rf"(?:(?<=\s\s)|(?<=^\s)){value}\b": colour  # on a board there is room between the cards
+        for value, colour in {
+            r"-\d": "bold bright_blue",
+            "0": "bold cyan",
+            "[1-4]": "bold green",
+            "[5-8]": "bold yellow",
+            "(9|1[0-2])": "bold red",
+        }.items()
     },
     "saboteur": {r"[╹╺┗╻┃┏┣╸┛━┻┓┫┳╋]": "bold yellow", r"[╵╶└╷│┌├╴┘─┴┐┤┬┼]": "red", r"·": "bright_black"}
     | {r"(?<=[·\s╸-╿])S(?=[·\s╸-╿])": "bold green", r"\$": "bold yellow reverse", r"\bsaboteur\b": "red"},
@@ -173,13 +175,22 @@ class Drawn(Plain):
 
     def turn(self, game: "Game") -> None:
         from rich.columns import Columns
+        from rich.padding import Padding
         from rich.text import Text
 
-        cells = [
-            Text.assemble((f"{action:>5} ", "bold cyan"), self._coloured(game.env.id, words))
-            for action, words in game.moves.items()
-        ]
-        self.console.print(Columns(cells, equal=True, padding=(0, 2), width=None), width=self.width)
+        cells = []
+        for shared, moves in alike(game.moves).items():
+            if len(moves) == 1:
+                ((action, rest),) = moves
+                cells.append(
+                    Text.assemble((f"{action:>5} ", "bold cyan"), self._coloured(game.env.id, f"{shared}{rest}"))
+                )
+                continue
+            each = [Text.assemble((f"{action} ", "bold cyan"), rest) for action, rest in moves]
+            self.console.print(Text(f"      {shared.rstrip()}", style="bold"))
+            self.console.print(Padding(Columns(each, padding=(0, 3)), (0, 0, 0, 8)), width=self.width)
+        self.console.print(Columns(cells, equal=True, padding=(0, 2)), width=self.width)
+        self.console.print("id of your move, its words, undo or hint", style="dim")
 
     def moved(self, step: int, seat: int, who: str, words: str, action: int) -> None:
         from rich.text import Text
@@ -220,6 +231,25 @@ class Drawn(Plain):
         for pattern, style in COLOURS.get(game, {}).items():
             drawn.highlight_regex(re.compile(pattern, re.MULTILINE), style)
         return drawn
+
+
+MANY = 4  # moves that differ in their last word alone are listed together from here on
+
+
+def alike(moves: Mapping[int, str]) -> dict[str, list[tuple[int, str]]]:
+    """Moves by the words that they share: {"turn up slot ": [(0, "0"), (1, "1"), ...], "pass": [(9, "")]}."""
+    groups: dict[str, list[tuple[int, str]]] = {}
+    for action, words in moves.items():
+        last = re.search(r"(?<= )(\([^)]*\)|\S+)$", words)
+        at = last.start() if last else len(words)
+        groups.setdefault(words[:at], []).append((action, words[at:]))
+    return {
+        words: group
+        for shared, members in groups.items()
+        for words, group in (
+            [(shared, members)] if len(members) >= MANY else [(shared + rest, [(i, "")]) for i, rest in members]
+        )
+    }
 
 
 def folded(line: str, width: int) -> str:

@@ -231,6 +231,15 @@ def test_a_drawing_fits_80_columns_and_loses_no_word(game):
     assert {"you,", "rule"} <= words
 
 
+def test_moves_that_differ_in_their_last_word_alone_are_listed_together():
+    moves = {i: f"put it on slot {i}" for i in range(5)} | {7: "map at (8, -2)", 9: "pass"}
+    assert terminal.alike(moves) == {
+        "put it on slot ": [(i, str(i)) for i in range(5)],
+        "map at (8, -2)": [(7, "")],
+        "pass": [(9, "")],
+    }
+
+
 def test_without_rich_the_table_is_plain_text(monkeypatch):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setitem(sys.modules, "rich.console", None)

@@ -1,13 +1,23 @@
 """The server of the table: who may ask, what a seat is told, and what happens to bad messages."""
 
+import asyncio
 import json
+import random
+import threading
+import time
 
+import jax.numpy as jnp
 import pytest
 
 starlette = pytest.importorskip("starlette")
 
+import agents  # noqa: E402
+import jaxgames  # noqa: E402
+from agents import checkpoints  # noqa: E402
 from jaxgames import host  # noqa: E402
 from jaxgames.options import UserError  # noqa: E402
+from jaxgames.players import Player  # noqa: E402
+from tests.sixth_game import KuhnEnv  # noqa: E402
 from web import messages, players, server, tables  # noqa: E402
 
 HERE = "127.0.0.1:8000"
@@ -110,12 +120,225 @@ def test_a_bad_message_is_refused_in_a_sentence(text):
         messages.read(text)
 
 
-@pytest.mark.parametrize("spec", ["ppo:/etc/passwd", "ppo:../runs/x", "ppo:runs/x", "pimc:" + "1" * 100])
-def test_agents_are_named_not_loaded_from_a_path(spec):
-    import jaxgames
-
-    with pytest.raises(UserError):
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("ppo:/etc/passwd", "named, not loaded from a path"),
+        ("ppo:../runs/x", "named, not loaded from a path"),
+        ("ppo:agents", "there is no network 'agents' here"),  # a folder that is there
+        ("ppo:network=agents", "there is no network 'agents' here"),
+        ("pimc:10,40,playouts=ppo:agents", "there is no network 'agents' here"),
+        ("pimc:" + "1" * 100, "named, not loaded from a path"),
+        ("pimc:100000,30000", "would think for too long"),
+        ("pimc:worlds=9000,simulations=40", "would think for too long"),
+        ("nobody", "unknown agent 'nobody'"),
+    ],
+)
+def test_agents_are_named_and_of_a_size_that_a_table_can_wait_for(spec, words):
+    with pytest.raises(UserError, match=words):
         players.player(jaxgames.make("schafkopf"), spec)
+
+
+@pytest.mark.parametrize("game", jaxgames.games())
+def test_every_agent_of_the_repository_can_be_sat_at_the_table(game):
+    """Where the agent itself refuses (it plays another game or mode), the table says the same."""
+    env = jaxgames.make(game)
+    networks = [offer.spec.removeprefix("ppo:") for offer in players.offers(game) if offer.spec.startswith("ppo:")]
+    for name in agents.names(env):
+        if "<network>" not in _usage(env, name):
+            spec = name
+        elif networks:
+            spec = f"{name}:{networks[0]}"
+        else:
+            continue
+        if refusal := _refusal(agents.make, spec, env):
+            assert _refusal(players.player, env, spec) == refusal
+            assert name not in ("random", "rule", "pimc", "ppo", "worlds", "rollouts")
+        else:
+            assert players.player(env, spec).spec == spec
+
+
+def _refusal(make, *arguments):
+    try:
+        make(*arguments)
+    except UserError as error:
+        return str(error)
+    return None
+
+
+def _usage(env, name):
+    """How the spec of an agent is written; its arguments without a default in < >."""
+    return _refusal(agents.make, f"{name}:no_such=argument", env)
+
+
+def test_whoever_starts_the_server_can_admit_a_network_of_their_own(monkeypatch):
+    monkeypatch.setattr(players, "_networks", {})
+    with pytest.raises(UserError, match="letters, digits"):
+        players.admit("a/b", "runs/x")
+    with pytest.raises(UserError, match="no checkpoint"):
+        players.admit("mine", "nowhere")
+    players.admit("mine", str(checkpoints.WEIGHTS / "skullking"))
+    assert players.offers("skullking")[-1][:2] == ("ppo:mine", "your network")
+    assert "ppo:mine" not in [offer.spec for offer in players.offers("skyjo")]
+    assert players.player(jaxgames.make("skullking"), "ppo:mine").spec == "ppo:mine"
+
+
+def test_a_thousand_malformed_messages_and_the_game_goes_on(client, monkeypatch):
+    monkeypatch.setattr(server, "BURST", 5000.0)  # how many are too many has a test of its own
+    chooser = random.Random(0)
+    good = [
+        {"type": "move", "action": 1, "step": 0},
+        {"type": "hint", "agent": "rule"},
+        {"type": "open", "game": "schafkopf", "options": {}, "seats": ["person"] * 4},
+        {"type": "load", "record": "{}", "seats": ["person"] * 4},
+        {"type": "sit", "key": "x" * 24},
+        {"type": "pause", "paused": True},
+    ]
+    odd = [None, True, -1, 2**70, 1e308, "", "\0", "\ud800", "../../etc/passwd", [], [[]], {}, {"a": {}}, "x" * 5000]
+
+    def malformed():
+        message = dict(chooser.choice(good))
+        for _ in range(chooser.randrange(1, 4)):
+            message[chooser.choice([*message, "extra"])] = chooser.choice(odd)
+        text = json.dumps(message)
+        return text[: chooser.randrange(len(text))] if chooser.random() < 0.3 else text
+
+    with socket(client) as page:
+        sit(page)
+        table = next_table(page)
+        for _ in range(1000):
+            page.send_text(malformed())
+            assert hear(page, "error")["text"]
+        ask(page, type="move", action=table["moves"][0][0], step=table["step"])
+        assert next_table(page)["step"] > table["step"]
+
+
+# -- tables that wait, fail and end ------------------------------------------------------------------------------------
+
+KUHN = KuhnEnv()
+
+
+@pytest.fixture
+def seated(monkeypatch):
+    """Agents of Kuhn poker by name: `passes` at once, `slow` when it is allowed to, `broken` never."""
+    go_on = threading.Event()
+
+    class Slow(Player):
+        def act(self, seed, state):
+            assert go_on.wait(60)
+            return 0
+
+    class Broken(Player):
+        def act(self, seed, state):
+            raise RuntimeError("inside an agent")
+
+    kinds = {"passes": Player, "slow": Slow, "broken": Broken}
+    monkeypatch.setattr(
+        players, "player", lambda env, spec: kinds[spec](env, spec, lambda key, state, player: jnp.int32(0))
+    )
+    yield go_on
+    go_on.set()
+
+
+def listen(table, viewer):
+    """What a viewer of the table is told from now on."""
+    heard = []
+
+    async def send(message):
+        heard.append(message)
+
+    table.listeners[object()] = (viewer, send)
+    return heard
+
+
+async def until(is_so):
+    for _ in range(3000):
+        if is_so():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("it did not come to pass")
+
+
+def test_no_table_waits_for_the_compile_of_another(seated):
+    """More slow tables than there are workers: others deal, play and are looked at meanwhile, and so are they."""
+
+    async def play():
+        slow = [tables.Table(KUHN, [tables.PERSON, "slow"]) for _ in range(tables.WORKERS._max_workers + 2)]
+        for table in slow:
+            await table.start()
+            await table.move(0, 0, 0)
+        quick = tables.Table(KUHN, [tables.PERSON, "passes"])
+        await quick.start()
+        await quick.move(0, 1, 0)
+        await until(lambda: quick.game.is_over)
+        for table in slow:
+            assert (await table.view(0))["turn"] == 1  # still thinking, and its table can be seen
+            await table.undo(0)  # and taken back
+            assert (await table.view(0))["turn"] == 0
+        seated.set()
+        await slow[0].move(0, 0, 0)
+        await until(lambda: slow[0].game.is_over)
+        assert slow[0].game.actions == [0, 0]
+
+    asyncio.run(play())
+
+
+def test_an_agent_that_fails_is_a_sentence(seated):
+    async def play():
+        table = tables.Table(KUHN, [tables.PERSON, "broken"])
+        heard = listen(table, 0)
+        await table.start()
+        await table.move(0, 0, 0)
+        await until(lambda: heard and heard[-1]["type"] == "error")
+        assert "broken could not decide" in heard[-1]["text"]
+        await table.undo(0)
+        assert (await table.view(0))["turn"] == 0
+
+    asyncio.run(play())
+
+
+def test_idle_tables_end_and_who_looks_at_one_is_told(seated):
+    async def play():
+        hall = tables.Hall()
+        idle, used = (tables.Table(KUHN, [tables.PERSON, "passes"]) for _ in range(2))
+        hall.tables = {"idle": idle, "used": used}
+        heard = listen(idle, 0)
+        idle.touched = time.monotonic() - tables.IDLE_SECONDS - 1
+        await hall.sweep()
+        assert heard[-1]["type"] == "ended"
+        assert hall.tables == {"used": used}
+        with pytest.raises(UserError, match="opens no seat"):
+            hall.find(idle.seats[0].key)
+        assert hall.find(used.seats[0].key) == (used, 0)
+
+    asyncio.run(play())
+
+
+def test_agents_among_themselves_play_only_while_somebody_watches(seated):
+    async def play():
+        table = tables.Table(KUHN, ["passes", "passes"])
+        table.pace = 0.0
+        await table.start()
+        await asyncio.sleep(0.05)
+        assert table.game.actions == []
+        heard = listen(table, None)
+        table.go_on()
+        await until(lambda: table.game.is_over and heard[-1].get("over"))
+        assert [message["step"] for message in heard] == [0, 1, 2]
+
+    asyncio.run(play())
+
+
+def test_there_are_never_more_tables_than_the_server_has_room_for(seated, monkeypatch):
+    monkeypatch.setattr(tables, "MAX_TABLES", 1)
+
+    async def play():
+        hall = tables.Hall()
+        hall.tables["one"] = tables.Table(KUHN, [tables.PERSON, "passes"])
+        with pytest.raises(UserError, match="1 tables already"):
+            await hall.open("schafkopf", {}, ["person"] * 4)
+
+    asyncio.run(play())
 
 
 # -- a game ----------------------------------------------------------------------------------------------------------
@@ -163,8 +386,6 @@ def test_a_whole_game_with_all_that_can_be_asked(client):
 
 def test_a_seat_is_told_nothing_but_what_it_may_know():
     """The message to a seat is the same, to the letter, in every world that this seat cannot tell from the true one."""
-    import jaxgames
-
     env = jaxgames.make("schafkopf")
     table = tables.Table(env, [tables.PERSON] * 4)
     table.game = host.Game(env, seed=5)
@@ -208,9 +429,6 @@ def test_every_game_can_be_offered():
     about = server.about_games()
     assert set(about) == {"magictrick", "saboteur", "schafkopf", "skullking", "skyjo"}
     assert about["skyjo"]["players"] == [2, 3, 4, 5, 6, 7, 8]
-    import agents
-    import jaxgames
-
     for game, offered in about.items():
         env = jaxgames.make(game)
         for offer in offered["agents"]:

@@ -65,7 +65,7 @@ def _player(env: Env, spec: str) -> Player:
 
 def _folder(network: str) -> str:
     """Where a named network lies. No text of a message is ever used as a path."""
-    known: Mapping[str, str] = {name: name for name in checkpoints.published()} | _networks
+    known: Mapping[str, str] = {name: name for name in agents.published()} | _networks
     if network not in known:
         raise UserError(f"there is no network {network!r} here; known are {', '.join(known)}")
     return known[network]
@@ -156,7 +156,7 @@ def _magictrick(env, seed, state, seat):
     values = np.asarray(_posterior(env)(state))  # [seat, slot, value]
     order = [seat, *_others(env, seat)]
     rows = [
-        (f"seat {other}, card {slot + 1}", [float(share) for share in values[other, slot]])
+        (f"seat {other}, slot {slot}", [float(share) for share in values[other, slot]])
         for other in order
         for slot in range(values.shape[1])
         if not state.revealed[other, slot]

@@ -139,7 +139,7 @@ class Visitor:
     table: Table | None = None
     seat: int | None = None
     asking: asyncio.Task | None = None  # a hint or a belief that is being thought about
-    allowance: float = BURST
+    allowance: float = dataclasses.field(default_factory=lambda: BURST)
     counted: float = dataclasses.field(default_factory=time.monotonic)
 
     async def listen(self) -> None:

@@ -11,9 +11,11 @@ from tests.long.saboteur import saboteur
 from tests.long.schafkopf import schafkopf
 from tests.long.skullking import skullking
 from tests.long.soak import soak
+from tests.long.table import table
 
 CHECKS = {
-    check.__name__: check for check in (soak, options, endgames, peeking, magictrick, saboteur, schafkopf, skullking)
+    check.__name__: check
+    for check in (soak, options, endgames, peeking, magictrick, saboteur, schafkopf, skullking, table)
 }
 
 if __name__ == "__main__":
