@@ -81,14 +81,14 @@ TEXT = """\
 Magic Trick, hand 2 of 2
 seat 3 may bid
 trick   0♦ 7▲ 2♦
-seat 0  (1▲) (1♦) (2♠) (2★) (3♥) (3♦) (3♠)  4♣   4♠   4★   5★   6♦   7♦   7♠   \
-bid 3, tricks 0 (no suits), score -3, prestige 0
-seat 1  (0♠) (0♦) (0♥)  0♣   1★  (2☾) (2▲)  3★   3☾  (4☾)  5♦   6♠   7♣  (7♥)  \
-bid -, tricks 2 (stars, moons, hearts), score -3, prestige 0
-seat 2  (0▲)  1♣  (1☾) (1♥)  2♣   3▲   3♣  (4♥) (5☾) (5♥)  5▲   6★  (7▲)  7★   \
-bid -, tricks 2 (stars, hearts, diamonds, triangles), score -4, prestige 0
-seat 3  (0★) (0☾)  1♠  (2♥) (2♦)  4▲   4♦   5♣   5♠   6☾  (6♥)  6♣  (6▲) (7☾)  \
-bid -, tricks 2 (spades, moons, diamonds, triangles), score 3, prestige 0"""
+seat 0  bid 3, tricks 0 (no suits), score -3, prestige 0
+  (1▲) (1♦) (2♠) (2★) (3♥) (3♦) (3♠)  4♣   4♠   4★   5★   6♦   7♦   7♠{space}
+seat 1  bid -, tricks 2 (stars, moons, hearts), score -3, prestige 0
+  (0♠) (0♦) (0♥)  0♣   1★  (2☾) (2▲)  3★   3☾  (4☾)  5♦   6♠   7♣  (7♥)
+seat 2  bid -, tricks 2 (stars, hearts, diamonds, triangles), score -4, prestige 0
+  (0▲)  1♣  (1☾) (1♥)  2♣   3▲   3♣  (4♥) (5☾) (5♥)  5▲   6★  (7▲)  7★{space}
+seat 3  bid -, tricks 2 (spades, moons, diamonds, triangles), score 3, prestige 0
+  (0★) (0☾)  1♠  (2♥) (2♦)  4▲   4♦   5♣   5♠   6☾  (6♥)  6♣  (6▲) (7☾)""".format(space=" ")
 
 
 def test_a_position_in_words_and_as_a_picture():
