@@ -22,6 +22,7 @@ html_css_files = ["style.css"]
 html_show_copyright = False
 
 nb_execution_mode = "off"  # notebooks show what a full run of them has shown; the tests run them
+nb_merge_streams = True
 myst_heading_anchors = 3
 myst_enable_extensions = ["colon_fence"]
 default_role = "code"  # docstrings say `state`, not ``state``

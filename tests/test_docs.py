@@ -88,6 +88,20 @@ def test_pages_link_to_files_that_exist(page):
         assert (page.parent / target).exists(), target
 
 
+def test_excerpts_begin_and_end_at_lines_that_exist():
+    """Every literalinclude: a build of the pages would find it too, but later."""
+    found = 0
+    for page in PAGES:
+        for path, options in re.findall(
+            r"^```\{literalinclude\} (\S+)\n(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE
+        ):
+            text = (page.parent / path).read_text()
+            for line in re.findall(r'^:(?:start-at|end-before): "(.*)"$', options, flags=re.MULTILINE):
+                assert line in text, (page.name, line)
+                found += 1
+    assert found
+
+
 def test_the_pages_of_the_games_follow_one_template():
     """The same sections in the same order, every table of its own game; a game may add sections."""
     shared = [
