@@ -30,7 +30,13 @@ class Strength(NamedTuple):
 def published(game: str = "") -> tuple[str, ...]:
     """The names of the networks that come along, of one game or of all: `ppo:<name>` plays them."""
     names = sorted(path.name for path in checkpoints.WEIGHTS.glob("*") if checkpoints.is_published(path.name))
-    return tuple(name for name in names if game in ("", checkpoints.read_manifest(checkpoints.WEIGHTS / name)["game"]))
+    about = {name: checkpoints.read_manifest(checkpoints.WEIGHTS / name) for name in names}
+    return tuple(name for name in names if game in ("", about[name]["game"]) and plays(about[name]))
+
+
+def plays(manifest: dict[str, Any]) -> bool:
+    """Does the network of a checkpoint play? A predictor of hands does not."""
+    return manifest["network"].get("kind") != "hands"
 
 
 def card(name: str) -> dict[str, Any]:

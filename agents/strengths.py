@@ -46,12 +46,9 @@ class Offer(NamedTuple):
 
 def offers(game: str) -> list[Offer]:
     """The agents of a game that can be named without a path: bots and searches, then published networks."""
-    from agents import networks  # flax: only for who asks
-
     found = [Offer(spec, phrase, None) for spec, phrase in STRENGTHS.get(game, {"random": ""}).items()]
     for name in cards.published(game):
         manifest = checkpoints.read_manifest(checkpoints.WEIGHTS / name)
-        if manifest["network"].get("kind", "mlp") in networks.KINDS:  # others predict, and do not play
-            phrase = str(cards.strength(f"ppo:{name}") or "a trained network")
-            found.append(Offer(f"ppo:{name}", phrase, manifest["options"].get("num_players")))
+        phrase = str(cards.strength(f"ppo:{name}") or "a trained network")
+        found.append(Offer(f"ppo:{name}", phrase, manifest["options"].get("num_players")))
     return found

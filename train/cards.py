@@ -32,6 +32,11 @@ def is_honest(name: str) -> bool:
     return manifest["observation"] in env_of(manifest).honest_versions
 
 
+def is_of_ppo(run: pathlib.Path) -> bool:
+    """Was this run a training by PPO? Others learn from given answers, and report what they learned themselves."""
+    return "opponents" in json.loads((run / "config.json").read_text())
+
+
 def history(run: pathlib.Path) -> list[dict[str, Any]]:
     """The runs that made a network, the first one first: a run may have started from another."""
     config = json.loads((run / "config.json").read_text())

@@ -2,7 +2,7 @@
 
     python train/predictor.py --run runs/hands                            # games of the rule-based player
     python train/predictor.py --agent ppo:schafkopf --games 4000 --epochs 2 --minibatch 100
-    python train/predictor.py --agent hp:10,40 --width 512                # the published loop: it plays with itself
+    python train/predictor.py --agent hp:30,120 --width 512 --target all  # the published loop: it plays with itself
     python train/predictor.py --resume runs/hands
     python train/publish.py runs/hands schafkopf_hands                    # now `hp:10,40` is an agent
 
@@ -16,7 +16,7 @@ import functools
 import pathlib
 import sys
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import chex
 import jax
@@ -66,6 +66,9 @@ class Config(StudyConfig):
     """of Adam"""
     weight_decay: float = 1e-5
     """added to the gradient for each parameter"""
+    target: Literal["unseen", "all"] = "unseen"
+    """what is learned: who of three holds a card that the player cannot see, which is all that worlds are drawn by; or
+    binary cross-entropy over all places of all cards, as published"""
     held_out: int = 400
     """games to be measured on"""
     positions: int = 400
@@ -111,7 +114,7 @@ def study(cfg: Config) -> int:
         return update(cfg, model, student._replace(key=key), lesson, learn_key)
 
     exam = play(model.init(jax.random.key(0)), jax.random.key(cfg.seed + HELD_OUT), cfg.held_out)
-    measure = jax.jit(lambda params: losses(model, params, ask(model, exam)))
+    measure = jax.jit(lambda params, exam: losses(model, params, ask(model, exam)))
 
     def begin() -> Student:
         init_key, key = jax.random.split(jax.random.key(cfg.seed))
@@ -120,7 +123,7 @@ def study(cfg: Config) -> int:
 
     def advance_and_measure(student: Student) -> tuple[Student, dict[str, float]]:
         student, loss = advance(student)
-        return student, {"loss": float(loss)} | {name: float(x) for name, x in measure(student.params).items()}
+        return student, {"loss": float(loss)} | {name: float(x) for name, x in measure(student.params, exam).items()}
 
     student, exit_code = studies.learn(cfg, folder, held, begin, advance_and_measure, cfg.rounds)
     if exit_code == 0:
@@ -200,13 +203,23 @@ def predict(model: HandsModel, params: Any, lesson: Lesson) -> chex.Array:
     return jax.vmap(of_game)(lesson.cards, lesson.info, lesson.seat, lesson.length)
 
 
-def loss(model: HandsModel, params: Any, lesson: Lesson) -> chex.Array:
+def loss_of_all(model: HandsModel, params: Any, lesson: Lesson) -> chex.Array:
     """Binary cross-entropy over all places of all cards, after a softmax over the places of a card (SC-59)."""
     probability = jax.nn.softmax(predict(model, params, lesson))
     is_place = lesson.places[..., None] == jnp.arange(PLACES)
     likely = jnp.where(is_place, probability, 1 - probability)
     by_question = -jnp.log(jnp.maximum(likely, 1e-7)).mean((-1, -2))
     return jnp.where(lesson.is_asked, by_question, 0).sum() / jnp.maximum(lesson.is_asked.sum(), 1)
+
+
+def loss_of_unseen(model: HandsModel, params: Any, lesson: Lesson) -> chex.Array:
+    """Cross-entropy of the three hidden seats, the mean over all unseen cards."""
+    log_probability = jax.nn.log_softmax(predict(model, params, lesson)[..., :NOBODY])
+    is_place = (lesson.places[..., None] == jnp.arange(NOBODY)) & lesson.is_asked[..., None, None]
+    return -jnp.where(is_place, log_probability, 0).sum() / jnp.maximum(is_place.sum(), 1)
+
+
+LOSSES = {"unseen": loss_of_unseen, "all": loss_of_all}
 
 
 def make_optimiser(cfg: Config) -> optax.GradientTransformation:
@@ -223,7 +236,7 @@ def update(
     def step(carry, games):
         params, state = carry
         part = jax.tree.map(lambda leaf: leaf[games], lesson)
-        found, gradient = jax.value_and_grad(lambda params: loss(model, params, part))(params)
+        found, gradient = jax.value_and_grad(lambda params: LOSSES[cfg.target](model, params, part))(params)
         change, state = optimiser.update(gradient, state, params)
         return (optax.apply_updates(params, change), state), found
 
@@ -294,8 +307,8 @@ def compare(model: HandsModel, params: Any, state: Any, key: chex.PRNGKey, num_w
 
 def report(folder: Folder, cfg: Config, model: HandsModel, params: Any, exam: Any) -> str:
     """Write evaluation.md and calibration.png; also returns the text."""
-    lesson = ask(model, exam)
-    found = {name: float(x) for name, x in jax.jit(lambda params: losses(model, params, lesson))(params).items()}
+    lesson = jax.jit(lambda exam: ask(model, exam))(exam)
+    found = {name: float(x) for name, x in jax.jit(functools.partial(losses, model))(params, lesson).items()}
     running = np.flatnonzero(~np.asarray(exam.done).ravel())
     chosen = np.random.default_rng(cfg.seed).permutation(running)[: cfg.positions]
     states = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:])[chosen], exam)
@@ -327,7 +340,7 @@ def report(folder: Folder, cfg: Config, model: HandsModel, params: Any, exam: An
 
 def calibration(model: HandsModel, params: Any, lesson: Lesson, num_bins: int = 10) -> np.ndarray:
     """float[bin, 3]: mean prediction, how often it came true, and how many there were, of unseen cards."""
-    hidden = np.asarray(of_hidden_seats(jax.nn.softmax(jax.jit(lambda p: predict(model, p, lesson))(params))))
+    hidden = np.asarray(of_hidden_seats(jax.nn.softmax(jax.jit(functools.partial(predict, model))(params, lesson))))
     places = np.asarray(lesson.places)
     rows = (places != NOBODY) & np.asarray(lesson.is_asked)[..., None]
     predicted, came_true = hidden[rows].ravel(), (places[rows][:, None] == np.arange(NOBODY)).ravel()

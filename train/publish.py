@@ -14,6 +14,7 @@ import sys
 import tyro
 
 from agents import checkpoints
+from agents.cards import plays
 from jaxgames.options import UserError
 from train import cards
 
@@ -56,6 +57,12 @@ def publish(cfg: Publication) -> pathlib.Path:
     about = {name: value for name, value in manifest.items() if name not in ("format", "sha256")}
     folder = checkpoints.save(checkpoints.WEIGHTS / cfg.name, items, about)
     run = next((path for path in (source, *source.parents[:2]) if (path / "config.json").exists()), None)
+    if run and not cards.is_of_ppo(run):
+        if (run / "evaluation.md").exists():
+            (folder / "study.md").write_text((run / "evaluation.md").read_text())
+        run = None
+    if not plays(manifest):
+        return folder
     if run:
         cards.draw(run, manifest, folder / "curve.png")
     figures, how = [], "It was not measured."

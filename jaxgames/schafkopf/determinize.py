@@ -58,9 +58,7 @@ GROUP_OF = np.array([[g for g in range(NUM_GROUPS) if int(GROUPS[g]) >> card & 1
 MOST = 5  # cards in a group
 
 # The cards of each group, NO_CARD behind the last one, and where each card stands among them.
-GROUP_CARDS = np.full((NUM_GROUPS, MOST), NO_CARD)
-for _card, _group in enumerate(GROUP_OF):
-    GROUP_CARDS[_group, (GROUP_CARDS[_group] != NO_CARD).sum()] = _card
+GROUP_CARDS = np.array([[*np.flatnonzero(g == GROUP_OF), *[NO_CARD] * MOST][:MOST] for g in range(NUM_GROUPS)])
 PLACE_OF = np.array([np.flatnonzero(GROUP_CARDS.ravel() == card)[0] for card in range(NUM_CARDS)])
 
 # SHARES[size, i, j]: ways to choose i and j of `size` cards, the rest going to the third seat.
