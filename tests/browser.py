@@ -23,6 +23,7 @@ FLAGS = [
     "--disable-sync",
 ]
 
+PATIENCE = 180_000  # milliseconds: a busy machine compiles slowly
 MOVES = ".felt [data-action], .moves [data-action]"
 PRESSABLE = f"{MOVES}, .felt [data-pick]"
 
@@ -71,7 +72,7 @@ def deal(page: Page, address: str, game: str, seats: list[str], **options: objec
         else:
             field.fill(str(value))
     page.get_by_role("button", name="Deal").click()
-    page.locator(".felt svg").wait_for(timeout=60_000)
+    page.locator(".felt svg").wait_for()
 
 
 def wait_for_turn(page: Page, after: int = -1) -> bool:
@@ -82,7 +83,6 @@ def wait_for_turn(page: Page, after: int = -1) -> bool:
             return table.over === "true" || (table.mine === "true" && Number(table.step) > after);
         }""",
         arg=after,
-        timeout=60_000,
     )
     return page.locator(".felt").get_attribute("data-over") == "false"
 

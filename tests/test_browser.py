@@ -11,6 +11,7 @@ if browser_tools.CHROMIUM is None:
 
 from jaxgames import host, records  # noqa: E402
 from tests.browser import (  # noqa: E402
+    PATIENCE,
     chromium,
     click_a_move,
     deal,
@@ -57,6 +58,7 @@ def visit(browser, address):
     def open_page(**how):
         context = browser.new_context(**how)
         page = context.new_page()
+        page.set_default_timeout(PATIENCE)
         page.frames_received = []
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("websocket", lambda ws: ws.on("framereceived", lambda frame: page.frames_received.append(frame)))

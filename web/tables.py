@@ -22,6 +22,7 @@ PERSON = "person"
 MAX_TABLES = 200
 IDLE_SECONDS = 2 * 3600  # a table that nobody has looked at or moved at for so long ends
 
+MAX_BARS = 12  # moves that a hint shows, with those that the agent would never make
 GLANCE = 0.7  # seconds for which each move of agents among themselves can be seen
 
 # The event loop only passes messages; games and agents run in threads. What has never run compiles first, which takes
@@ -199,9 +200,10 @@ class Table:
         game = self._running()
         if game.player != seat:
             raise UserError("a hint is for the player to move")
-        state, step = game.state, len(game.actions)
+        state, step, legal = game.state, len(game.actions), game.legal
         shares = await in_thread(lambda: agent.shares(secrets.randbits(32), state), agent)
-        moves = [[action, self.env.action_name(state, action, seat), share] for action, share in shares.items()]
+        likely = sorted(legal, key=lambda action: -shares.get(action, 0.0))[: max(len(shares), MAX_BARS)]
+        moves = [[action, self.env.action_name(state, action, seat), shares.get(action, 0.0)] for action in likely]
         return {"type": "hint", "step": step, "agent": spec, "moves": moves}
 
     async def believe(self, seat: int | None) -> dict[str, Any]:

@@ -102,12 +102,12 @@ async def _play(
                     return message
 
         async def my_turn(after: int) -> dict:
+            """The table when it is this seat's turn after that step, or when the game has ended after it."""
             while True:
                 shown = await hear("table")
-                if shown.get("waiting") or shown["game"] != game:
-                    assert shown["game"] == game
-                    continue
-                if shown["over"] or (shown["turn"] == shown["seat"] and shown["step"] > after):
+                assert shown["game"] == game
+                is_mine = not shown.get("waiting") and (shown["over"] or shown["turn"] == shown["seat"])
+                if is_mine and shown["step"] > after and not (shown["over"] and after < 0):
                     return shown
 
         await send(type="open", game=game, options=options, seats=seats)
@@ -130,8 +130,6 @@ async def _play(
             seen.append(record)
             if number + 1 < games:
                 await send(type="again")
-                while (await hear("table"))["over"]:
-                    pass
 
 
 def _check(record: records.Record, game: str, made: list[int], shown: dict) -> None:
