@@ -86,3 +86,24 @@ def test_doublings_in_words():
     assert ["contra", "no contra"] in names
     assert ["retour", "no retour"] in names
     assert ["no contra"] in names
+
+
+def test_bids_tricks_and_dealer_in_the_words_of_a_picture():
+    """Bidding, seat 0 begins and seat 2 has called Eichel; then a trick that seat 3 leads; and who showed an ace."""
+    played = replay(RECORDS[10])
+    env = played.env
+    words = drawn_words(env.picture(played.state(3), 0))
+    assert words[2:16] == [
+        *("You", "0", "0 tricks", "passed", "1", "Seat 1", "0", "0 tricks", "passed"),
+        *("Seat 2", "0", "0 tricks", "calls Eichel", "Seat 3"),
+    ]
+    assert words[18] == "dealer"
+    words = drawn_words(env.picture(played.state(30), 2))
+    assert words[6:17] == [
+        *("Seat 3", "40", "3 tricks", "passed", "O", "1"),  # the Ober that leads
+        *("Seat 0", "0", "0 tricks", "passed, retour", "O"),
+    ]
+    last = played.state(43)
+    led_by_seat_1 = last.replace(leaders=np.where(np.arange(8) == 7, 1, last.leaders))
+    words = drawn_words(env.picture(led_by_seat_1, 1))
+    assert words[2:8] == ["You", "0", "0 tricks", "partner, contra", "A", "1"]

@@ -10,6 +10,17 @@ import pytest
 
 import agents
 from jaxgames.skullking import labels, metrics
+from jaxgames.skullking.cards import (
+    ABILITY_BENDT_1,
+    ABILITY_BENDT_2,
+    ABILITY_HARRY,
+    ABILITY_ROATAN,
+    ABILITY_ROSIE,
+    BIDDING,
+    FREE,
+    PLAYING,
+)
+from jaxgames.skullking.trick import lead_of
 from tests.support import assert_observations_match, assert_steps_match, drawn_words, replay, vectors
 
 RECORDS = vectors("skullking")
@@ -133,3 +144,51 @@ def test_a_position_in_words_and_as_a_picture(replays):
         *("Seat 0", "−290", "won 3 of 9, 0 left", "ally 2", "6", "1", "follow"),
         *("Last trick", "0", "1", "6", "2", "6", "3", "2"),
     ]
+
+
+def test_secrets_in_words(replays):
+    """Bids until all have bid, and discards, are hidden from the others; what the abilities ask is said to all."""
+    played, asked = replays(2), set()
+    env = played.env
+    for i in range(273):
+        state, phase = played.state(i), int(played.states.phase[i])
+        if phase == PLAYING or (phase in asked and phase != BIDDING):
+            continue
+        asked.add(phase)
+        mover = int(state.current_player)
+        other = (mover + 1) % 4
+        legal = np.flatnonzero(played.masks[i])
+        own, seen = ([env.action_name(state, action, viewer) for action in legal] for viewer in (mover, other))
+        if phase == BIDDING:
+            assert own == [f"bid {bid}" for bid in range(len(legal))]
+            assert set(seen) == {"bid"}
+            lines, plates = env.render(state, other).splitlines(), drawn_words(env.picture(state, other))
+            for seat, bid in enumerate(state.bids):
+                shown = "-" if bid < 0 else bid if seat == other else "?"
+                assert f"| bid {shown} |" in lines[1 + seat]
+                name = "You" if seat == other else f"Seat {seat}"
+                assert plates[plates.index(name) + 2].startswith(f"bid {shown}, ".replace("-", "–"))
+        elif phase in (ABILITY_BENDT_1, ABILITY_BENDT_2):
+            assert set(seen) == {"discard a card"}
+            assert all(name.startswith("discard ") and name != "discard a card" for name in own)
+        else:
+            assert own == seen == SAID[phase](mover)
+    assert asked == {BIDDING, ABILITY_BENDT_1, ABILITY_BENDT_2, *SAID}
+
+
+SAID = {
+    ABILITY_ROSIE: lambda mover: [f"seat {(mover + k) % 4} leads" for k in range(4)],
+    ABILITY_ROATAN: lambda mover: ["bet 0", "bet 10", "bet 20"],
+    ABILITY_HARRY: lambda mover: ["bid one less", "keep the bid", "bid one more"],
+}
+
+
+def test_a_picture_says_what_the_trick_asks_for(replays):
+    """SK-11, in every eleventh position of a game: a suit to follow, anything, or nothing yet."""
+    played = replays(2)
+    for i in range(5, 272, 11):
+        state = played.state(i)
+        if int(state.phase) != PLAYING:
+            continue
+        words, lead = drawn_words(played.env.picture(state, (int(state.current_player) + 1) % 4)), int(lead_of(state))
+        assert ("follow" in words, "free trick" in words) == (1 <= lead <= 4, lead == FREE), i

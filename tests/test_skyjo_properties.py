@@ -129,7 +129,12 @@ def test_sj_6_a_random_game_is_the_game_of_its_deal(env, seed):
 
 
 def test_some_random_games_refill():
-    assert any(random_game(EIGHT, seed)[0][-1].refills > 0 for seed in (1, 2))
+    """And a refill is shuffled anew: not as the deck before it, nor as the next refill."""
+    refilled = [state for seed in (1, 2) for state in random_game(EIGHT, seed)[0] if state.refilled]
+    state, order = refilled[0], jax.jit(draw_order)
+    assert state.deck_end - state.deck_pos > 10
+    for other in (state.replace(refilled=np.bool_(False)), state.replace(refills=state.refills + 1)):
+        assert (np.asarray(order(state)) != order(other)).any()
 
 
 def test_sj_7_decks_and_reveals_are_uniform():
@@ -164,8 +169,9 @@ def test_sj_7_decks_and_reveals_are_uniform():
 
 def test_deals_differ_between_rounds_games_and_keys():
     states, _ = random_game(MACRO, 5)
-    decks = deal_of(MACRO, states)["decks"]
-    assert len({tuple(deck) for deck in decks}) == len(decks) >= 2
+    deal = deal_of(MACRO, states)
+    for name in ("decks", "reveals"):
+        assert len({str(one) for one in deal[name]}) == len(deal[name]) >= 2, name
     batch = jax.jit(lambda key: vector.reset(MACRO, key, 64))(jax.random.key(3))
     assert len({tuple(row) for row in np.asarray(batch.cards).reshape(64, -1)}) == 64
 
