@@ -5,8 +5,10 @@ import json
 import random
 import threading
 import time
+import types
 
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 starlette = pytest.importorskip("starlette")
@@ -17,6 +19,7 @@ from agents import checkpoints  # noqa: E402
 from jaxgames import host  # noqa: E402
 from jaxgames.options import UserError  # noqa: E402
 from jaxgames.players import Player  # noqa: E402
+from jaxgames.skullking.cards import card_name  # noqa: E402
 from tests.sixth_game import KuhnEnv  # noqa: E402
 from web import messages, players, server, tables  # noqa: E402
 
@@ -401,6 +404,17 @@ def test_a_seat_is_told_nothing_but_what_it_may_know():
             table.game._past[-1] = truth
             assert again == told
             assert all(place.key not in json.dumps(told) for place in table.seats)
+
+
+def test_what_is_known_in_skull_king_names_voids_and_cards(monkeypatch):
+    """Two worlds of three seats: seat 1 holds card 2 in one of them; seat 2 has no Parrot."""
+    hands = np.full((2, 3, 10), -1)
+    hands[0, 1, 0] = 2
+    monkeypatch.setattr(players, "_sampled", lambda *question: types.SimpleNamespace(hand=hands))
+    state = types.SimpleNamespace(voids=np.array([[0, 0, 0, 0], [0, 0, 0, 0], [0, 1, 0, 0]], bool))
+    known = players.beliefs(jaxgames.make("skullking", num_players=3))(0, state, 0)
+    assert known.columns == ["seat 1", "seat 2", "nobody"]
+    assert known.rows == [("void in Parrot", [0.0, 1.0, 0.0]), (card_name(2), [0.5, 0.0, 0.5])]
 
 
 def test_two_people_have_links_of_their_own(client):

@@ -139,10 +139,11 @@ def _schafkopf(env, seed, state, seat):
 
 
 def _skullking(env, seed, state, seat):
-    from jaxgames.skullking.cards import NUM_CARDS, card_name
+    from jaxgames.skullking.cards import NUM_CARDS, SUIT_NAMES, card_name
 
     worlds = _sampled(env, seed, state, seat)
-    rows = []
+    voids = np.asarray(state.voids, float)[_others(env, seat)]  # [other seat, suit], what everybody has seen
+    rows = [(f"void in {SUIT_NAMES[suit]}", [*voids[:, suit], 0.0]) for suit in np.flatnonzero(voids.any(0))]
     for card in range(NUM_CARDS):
         held = (worlds.hand == card).any(-1)  # [world, seat]
         shares = [float(held[:, other].mean()) for other in _others(env, seat)]
