@@ -157,12 +157,12 @@ def _magictrick(env, seed, state, seat):
     values = np.asarray(_posterior(env)(state))  # [seat, slot, value]
     order = [seat, *_others(env, seat)]
     rows = [
-        (f"seat {other}, slot {slot}", [float(share) for share in values[other, slot]])
+        (f"seat {other}: {slot}", [float(share) for share in values[other, slot]])
         for other in order
         for slot in range(values.shape[1])
         if not state.revealed[other, slot]
     ]
-    return Belief("The value of each hidden card, exactly", [str(value) for value in range(values.shape[-1])], rows)
+    return Belief("The value of each hidden slot", [str(value) for value in range(values.shape[-1])], rows)
 
 
 @functools.lru_cache(maxsize=8)
