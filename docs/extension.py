@@ -14,7 +14,7 @@ import json
 import pathlib
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -26,7 +26,7 @@ from sphinx.util.docutils import SphinxDirective
 
 import agents
 import jaxgames
-from agents import checkpoints, networks
+from agents import cards, checkpoints, networks
 from jaxgames import Env
 
 ROOT = pathlib.Path(__file__).parent.parent
@@ -152,48 +152,37 @@ def code_words(text: str) -> str:
 def bots(env: Env) -> str:
     """The agents that were written, by their docstrings."""
     known = importlib.import_module(f"agents.{env.id}").AGENTS
-    rows = {"random": ["`random`", "any legal action"]} | {name: agent_row(name, each) for name, each in known.items()}
-    return table(["spec", "plays"], rows.values())
+    rows = {"random": ["`random`", "", "any legal action"]} | {
+        name: agent_row(name, each) for name, each in known.items()
+    }
+    return table(["name", "arguments", "plays"], rows.values())
 
 
 def agent_row(name: str, constructor: Callable) -> list[str]:
-    usage = agents._usage(name, inspect.signature(constructor))
-    return [f"`{usage}`", (inspect.getdoc(constructor) or "").split("\n\n")[0].replace("\n", " ")]
+    """Its name, what may follow the colon of its spec, and the first paragraph of its docstring."""
+    _, *arguments = inspect.signature(constructor).parameters.values()
+    texts = [
+        f"`<{each.name}>`" if each.default is each.empty else f"`{each.name}={each.default}`" for each in arguments
+    ]
+    return [f"`{name}`", ", ".join(texts), (inspect.getdoc(constructor) or "").split("\n\n")[0].replace("\n", " ")]
 
 
 def players(env: Env) -> str:
-    """The networks that come along: what they are, and how strong somebody has measured them to be."""
-    rows = [player_row(folder, manifest) for folder, manifest in published(env.id)]
+    """The networks that come along: what they are, and how strong their cards say that they are."""
+    rows = [player_row(name) for name in cards.published(env.id)]
     if not rows:
         return "No trained player of this game comes along yet."
     return table(["spec", "network", "reads", "trained for", "strength"], rows)
 
 
-def published(game: str) -> Iterator[tuple[pathlib.Path, dict[str, Any]]]:
-    for path in sorted(checkpoints.WEIGHTS.glob("*/" + checkpoints.MANIFEST)):
-        manifest = checkpoints.read_manifest(path.parent)
-        if manifest["game"] == game:
-            yield path.parent, manifest
-
-
-def player_row(folder: pathlib.Path, manifest: dict[str, Any]) -> list[str]:
-    path = folder / "card.json"
-    card = json.loads(path.read_text()) if path.exists() else {}
-    steps = sum(run["decisions"] for run in card.get("runs", [])) or manifest.get("config", {}).get("total_steps")
-    trained = f"{steps:,} decisions" if steps else "not said"
+def player_row(name: str) -> list[str]:
+    card, manifest = cards.card(name), checkpoints.read_manifest(checkpoints.WEIGHTS / name)
+    decisions = sum(run["decisions"] for run in card.get("runs", []))
+    trained = f"{decisions:,} decisions" if decisions else "not said"
     kind = manifest["network"].get("kind", "mlp")  # format 1 knew one kind
-    return [f"`ppo:{folder.name}`", kind, f"`{manifest['observation']}`", trained, strength(card)]
-
-
-def strength(card: dict[str, Any]) -> str:
-    """What the card beside the weights has measured, a line a rival."""
-    lines = []
-    for each in card.get("figures", []):
-        unit = " %" if each["figure"].endswith("_percent") else ""
-        what = each["figure"].removesuffix("_percent").replace("_", " ")
-        found = f"{what} {each['mean']:.1f} ± {each['error']:.1f}{unit}"
-        lines.append(f"`{each['agent']}` against `{each['against']}`: {found} ({each['games']:,} games)")
-    return "<br>".join(lines) or "see the results"
+    figures = [cards.Strength(**each) for each in card.get("figures", [])]
+    strength = "<br>".join(f"`{each.agent}`: {each} ({each.games:,} games)" for each in figures)
+    return [f"`ppo:{name}`", kind, f"`{manifest['observation']}`", trained, strength or "not measured"]
 
 
 # -- how fast ---------------------------------------------------------------------------------------------------------
@@ -225,7 +214,7 @@ def speed(env: Env) -> str:
 
 def all_players() -> str:
     """The networks that come along, of every game."""
-    rows = [[game, *player_row(*found)] for game in jaxgames.games() for found in published(game)]
+    rows = [[game, *player_row(name)] for game in jaxgames.games() for name in cards.published(game)]
     return table(["game", "spec", "network", "reads", "trained for", "strength"], rows)
 
 
@@ -234,7 +223,7 @@ def search_agents() -> str:
     env = jaxgames.make("schafkopf")  # which has all of them
     known = agents._constructors(env)
     others = {"random", "ppo", "worlds", *importlib.import_module(f"agents.{env.id}").AGENTS}
-    return table(["spec", "plays"], [agent_row(*each) for each in known.items() if each[0] not in others])
+    return table(["name", "arguments", "plays"], [agent_row(*each) for each in known.items() if each[0] not in others])
 
 
 def state_memory() -> str:
