@@ -51,7 +51,7 @@ def infer(
     from agents import networks
 
     search = read_search(env, simulations, exploration, scale, playouts)
-    draw = by_policy(env, *networks.load(network, env), check_float(env.id, "doubt", float(doubt), 0.0, 1.0))
+    draw = by_policy(env, *networks.load_honest(network, env), check_float(env.id, "doubt", float(doubt), 0.0, 1.0))
     num_worlds = read_int(env.id, "worlds", worlds, 1, 100_000)
     return search_worlds(env, search, num_worlds, draw, read_int(env.id, "candidates", candidates, 1, 1000))
 

@@ -293,3 +293,6 @@ def test_a_past_is_every_decision_in_order(states):
 def test_a_game_that_does_not_tell_its_past_is_refused():
     with pytest.raises(UserError, match="tells its past"):
         by_policy(jaxgames.make("skyjo"), None, None)
+    for spec in ("rollouts:skullking,belief=policy", "infer:skullking"):
+        with pytest.raises(UserError, match="tells its past"):
+            agents.make(spec, jaxgames.make("skullking"))

@@ -276,6 +276,7 @@ class Comparison(NamedTuple):
 
     predicted: chex.Array  # float32[]  nats of an unseen card by the predictor
     legal: chex.Array  # float32[]  by how often the card is there in a legal world
+    both: chex.Array  # float32[]  the same, with worlds weighed by the predictor: what worlds are drawn by
     gain: chex.Array  # float32[]  log of how much likelier the true deal is by the predictor than by the rules alone
 
 
@@ -287,9 +288,12 @@ def compare(model: HandsModel, params: Any, state: Any, key: chex.PRNGKey, num_w
     true = places_of_cards(state, player)
     is_unseen = true != NOBODY
     hidden = of_hidden_seats(model.places(params, state, player))
-    counted = (places[..., None] == jnp.arange(NOBODY)).sum(0)
+    is_there = places[..., None] == jnp.arange(NOBODY)  # bool[world, card, hidden]
     by_number = (true[:, None] == jnp.arange(NOBODY)).sum(0) / jnp.maximum(is_unseen.sum(), 1)
-    by_rules = (counted + by_number) / (num_worlds + 1)  # one more world, so that nothing is impossible
+
+    def mean_of_worlds(weights):
+        """float32[card, hidden], weights with a sum of 1; one more world, so that nothing is impossible."""
+        return (num_worlds * jnp.tensordot(weights, is_there.astype(jnp.float32), 1) + by_number) / (num_worlds + 1)
 
     def log_of(probability, places):
         chosen = jnp.take_along_axis(probability, jnp.minimum(places, NOBODY - 1)[:, None].astype(jnp.int32), axis=1)
@@ -300,7 +304,8 @@ def compare(model: HandsModel, params: Any, state: Any, key: chex.PRNGKey, num_w
     num_unseen = jnp.maximum(is_unseen.sum(), 1)
     return Comparison(
         predicted=-log_of(hidden, true) / num_unseen,
-        legal=-log_of(by_rules, true) / num_unseen,
+        legal=-log_of(mean_of_worlds(jnp.full(num_worlds, 1 / num_worlds)), true) / num_unseen,
+        both=-log_of(mean_of_worlds(jax.nn.softmax(of_worlds)), true) / num_unseen,
         gain=log_of(weights, true) - jax.nn.logsumexp(of_worlds) + jnp.log(num_worlds),
     )
 
@@ -324,7 +329,8 @@ def report(folder: Folder, cfg: Config, model: HandsModel, params: Any, exam: An
         "|---|---|---|",
         f"| by the number of cards | {found['log_loss_by_number']:.4f} | |",
         f"| by the mean of legal worlds | | {means['legal'][0]:.4f} ± {means['legal'][1]:.4f} |",
-        f"| predictor | {found['log_loss']:.4f} | {means['predicted'][0]:.4f} ± {means['predicted'][1]:.4f} |",
+        f"| by the predictor | {found['log_loss']:.4f} | {means['predicted'][0]:.4f} ± {means['predicted'][1]:.4f} |",
+        f"| by legal worlds, weighed by the predictor | | {means['both'][0]:.4f} ± {means['both'][1]:.4f} |",
         "",
         f"Some: {len(chosen)} decisions with {cfg.worlds} legal worlds each. There the true deal is e to the power of "
         f"{means['gain'][0]:.2f} ± {means['gain'][1]:.2f} times as likely by the predictor as by the rules alone.",

@@ -14,24 +14,35 @@ import jax.numpy as jnp
 from agents.search import draws, playout
 from agents.search.draws import Draw
 from jaxgames import Env
-from jaxgames.options import check_float, read_int
+from jaxgames.options import check_choice, check_float, read_int
 
 if TYPE_CHECKING:
     from agents.networks import Model
 
 
-def rollouts(env: Env, network: str, worlds: str | int = 64, actions: str | int = 4, margin: str | float = 0.5):
+def rollouts(
+    env: Env,
+    network: str,
+    worlds: str | int = 64,
+    actions: str | int = 4,
+    margin: str | float = 0.5,
+    belief: str = "rules",
+):
     """A network that thinks: the best of its likeliest `actions`, by what they are worth in up to `worlds` worlds.
 
-    `margin` is how much the network's own opinion counts against what was seen (`gains`); 0 for nothing.
+    `margin` is how much the network's own opinion counts against what was seen (`gains`); 0 for nothing. All worlds
+    that the rules allow count alike, or with `belief=policy` by how likely the network would have played as was played.
     """
     from agents import networks
+    from agents.inference import by_policy
 
     num_worlds = read_int(env.id, "worlds", worlds, 2, 100_000)
     num_actions = read_int(env.id, "actions", actions, 1, min(env.num_actions, 64))
     weight = check_float(env.id, "margin", float(margin), 0.0)
     model, params = networks.load_honest(network, env)
-    return roll_out(env, model, params, num_worlds, num_actions, weight, draws.legal(env))
+    by_rules = check_choice(env.id, "belief", belief, ("rules", "policy")) == "rules"
+    draw = draws.legal(env) if by_rules else by_policy(env, model, params)
+    return roll_out(env, model, params, num_worlds, num_actions, weight, draw)
 
 
 def roll_out(env: Env, model: "Model", params: Any, num_worlds: int, num_actions: int, margin: float, draw: Draw):
