@@ -9,6 +9,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + (
     " --xla_backend_optimization_level=0"
     " --xla_llvm_disable_expensive_passes=true"
+    " --xla_cpu_parallel_codegen_split_count=1"  # the workers fill the cores: fewer parts are less work
     " --xla_cpu_use_fusion_emitters=false"  # the newer emitters take three times as long to compile
 )
 # What one worker has compiled, or a process that a test has started, serves the others while the suite runs.
@@ -22,7 +23,15 @@ import jax
 import pytest
 
 # The longest files; the last to start would have one core to itself while the other has nothing left to do.
-LONGEST = ("test_strict_x64", "test_strict_checks", "test_ppo_runs", "test_ppo", "test_search")
+LONGEST = (
+    "test_strict_x64",
+    "test_contract",
+    "test_ppo_runs",
+    "test_ppo",
+    "test_search",
+    "test_strict_checks",
+    "test_networks",
+)
 
 
 def pytest_unconfigure(config):

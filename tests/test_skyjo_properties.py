@@ -214,13 +214,38 @@ def sampled(env):
     return random_states(env, jax.random.key(4), 48, 240)
 
 
+@functools.cache
+def worlds_of(env):
+    """One world of each of 48 states, each for one of the players: (states) -> worlds."""
+    keys, players = jax.random.split(jax.random.key(6), 48), jnp.arange(48) % env.num_players
+    draw = jax.jit(jax.vmap(env.determinize))
+    return lambda states: jax.device_get(draw(keys, states, players))
+
+
+@pytest.mark.parametrize("env", [DECISION, EIGHT], ids=["three-decision-manual", "eight"])
+def test_sj_52_a_world_depends_on_nothing_hidden_to_come_or_gone_by(env):
+    """Nonsense in all chance to come and where cards have left a pile, another order of the pile: the same worlds."""
+    states, place = jax.device_get(sampled(env)), np.arange(150)
+    in_pile = (place >= states.deck_pos[:, None]) & (place < states.deck_end[:, None])
+    last = states.deck_pos[:, None].astype(int) + states.deck_end[:, None] - 1
+    turned = np.take_along_axis(states.deck, np.where(in_pile, last - place, place), axis=1)
+    nonsense = states.replace(
+        seed=states.seed + 1,
+        script=jax.tree.map(np.ones_like, states.script),
+        next_deck=states.next_deck[:, ::-1],
+        next_ready=np.zeros_like(states.next_ready),
+        next_reveals=np.zeros_like(states.next_reveals),
+        deck=np.where(in_pile, turned, 7).astype(np.int8),
+        discard=np.where(place < states.discard_size[:, None], states.discard, 7).astype(np.int8),
+    )
+    chex.assert_trees_all_equal(worlds_of(env)(nonsense), worlds_of(env)(states))
+
+
 @pytest.mark.parametrize("env", [DECISION, EIGHT], ids=["three-decision-manual", "eight"])
 def test_sj_52_a_world_changes_hidden_cards_only(env):
     """SJ-50, SJ-51: boards, hand and pile keep their cards; after a refill they do not mix. Future chance is new."""
-    states = sampled(env)
-    players = jnp.arange(48) % env.num_players
-    keys = jax.random.split(jax.random.key(6), 48)
-    worlds = jax.device_get(jax.jit(jax.vmap(env.determinize))(keys, states, players))
+    states, players = sampled(env), jnp.arange(48) % env.num_players
+    worlds = worlds_of(env)(states)
     before = jax.device_get(states)
     hidden = {"cards", "deck", "discard", "hand", "seed", "next_deck", "next_ready", "next_reveals", "script"}
     for name in before.__dataclass_fields__:

@@ -558,6 +558,15 @@ def test_sj_20_the_ender_gets_no_final_turn(reveals, ender):
     assert table.state.opener == ender  # SJ-10
 
 
+def test_sj_8_a_new_round_forgets_the_last():
+    table = Table(num_players=2)
+    seats = np.ones(2, np.int8)
+    old = table.state.replace(refilled=np.bool_(True), turns_in_round=np.int32(9), ender=np.int8(1), clears=seats)
+    new, _ = jax.jit(functools.partial(rounds.deal_round, table.env))(old, when=np.bool_(True))
+    assert (bool(new.refilled), int(new.turns_in_round), int(new.ender), new.clears.tolist()) == (False, 0, -1, [0, 0])
+    assert (int(new.opener), int(new.round_index), int(new.refills)) == (1, 2, int(old.refills))
+
+
 def test_sj_21_a_round_takes_at_least_ten_turns_each():
     table = Table(E4)
     for _ in range(19):
