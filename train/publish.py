@@ -9,6 +9,7 @@ is not overwritten.
 import dataclasses
 import pathlib
 import shlex
+import shutil
 import sys
 
 import tyro
@@ -58,8 +59,9 @@ def publish(cfg: Publication) -> pathlib.Path:
     folder = checkpoints.save(checkpoints.WEIGHTS / cfg.name, items, about)
     run = next((path for path in (source, *source.parents[:2]) if (path / "config.json").exists()), None)
     if run and not cards.is_of_ppo(run):
-        if (run / "evaluation.md").exists():
-            (folder / "study.md").write_text((run / "evaluation.md").read_text())
+        for report, name in (("evaluation.md", "study.md"), ("calibration.png", "calibration.png")):
+            if (run / report).exists():
+                shutil.copyfile(run / report, folder / name)
         run = None
     if not plays(manifest):
         return folder
