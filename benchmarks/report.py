@@ -1,65 +1,130 @@
-"""The page of all throughput figures, from the JSON files that `throughput.py` and `ppo.py` wrote.
+"""The page and the plots of all throughput figures, from the JSON files that `throughput.py` and `training.py` wrote.
 
-python benchmarks/report.py docs/results/throughput > docs/results/throughput.md
+python benchmarks/report.py docs/results/throughput
 """
 
 import json
 import pathlib
 import sys
+from typing import Any
 
 HEAD = """# Speed
 
-On two CPU cores (x86-64, a virtual machine whose neighbours are sometimes noisy), jax {jax}; the JSON files and plots
-are in [throughput/](throughput).
+`python benchmarks/throughput.py --all`, {machine}, jax {jax}: games and peers in one run, nothing else on the machine.
+The JSON files and plots are in [throughput/](throughput); what was learned on the way is in
+[performance](../performance.md).
 
-Random legal play: `python benchmarks/throughput.py --game <game> [--option name=value] [--peer oh_hell|skat]
-[--observe]`. One step is the legal mask, a uniform legal action, `env.step` and the restart of ended games; with an
-observation also that of the player to move. Best of several runs; compilation apart.
+One step is the legal mask, a uniform legal action, `env.step` and the restart of ended games; with an observation also
+that of the player to move. Parts are what `vector.shard` makes of a batch, one for each core. Best of several runs;
+compilation apart.
 """
 
-
-def main(folder: str) -> None:
-    reports = {path.stem: json.loads(path.read_text()) for path in sorted(pathlib.Path(folder).glob("*.json"))}
-    print(HEAD.format(jax=next(iter(reports.values()))["jax"]))
-    for name, report in reports.items():
-        print("\n".join(training(report) if name.startswith("ppo") else play(report)), end="\n\n")
+# Steps a second over those of the peer's own C++ loop: what each game should reach at its best batch.
+GOALS = {"skullking": 1.2, "schafkopf": 5.0, "skyjo": 2.0, "magictrick": 2.5, "saboteur": 0.15}
+GOALS_OBSERVED = {"skullking": 0.8}
 
 
-def play(report: dict) -> list[str]:
-    """The section of one game with its options."""
+def write(folder: pathlib.Path) -> None:
+    """The plots into the folder, the page beside it."""
+    reports = {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
+    peers = {peer["name"]: peer for peer in reports["peers"]["peers"]}
+    games = {name: reports[name] for name in GOALS if "program" in reports.get(name, {})}
+    first = next(iter(games.values()))
+    parts = [HEAD.format(machine=first["machine"], jax=first["jax"]), *goals(games, peers), "", *beside(peers)]
+    for name, report in games.items():
+        parts += ["", *section(report), "", f"![{name}](throughput/{name}.png)"]
+        plot(report, peers[report["peer"]], folder / f"{name}.png")
+    for report in reports.values():
+        if "bound_decisions_per_second" in report:
+            parts += ["", *training(report)]
+    page = folder.with_suffix(".md")
+    page.write_text("\n".join(parts) + "\n")
+    print(f"wrote {page}")
+
+
+def goals(games: dict[str, Any], peers: dict[str, Any]) -> list[str]:
+    """Every goal beside what was measured, before and now, over the peer in the same run."""
+    lines = ["| steps/s over the peer's C++ loop | before | now | goal |", "|---|---|---|---|"]
+    for name, report in games.items():
+        peer = peers[report["peer"]]["decisions_per_second_in_cpp"]
+        for wanted, is_observed in ((GOALS, False), (GOALS_OBSERVED, True)):
+            if name in wanted:
+                rows = [row for row in report["rows"] if bool(row["observe"]) == is_observed]
+                best = max(rows, key=lambda row: row["steps_per_second"])
+                old = [row for row in report.get("before", []) if bool(row["observe"]) == is_observed]
+                before = f"{old[0]['steps_per_second'] / peer:.2f}" if old else "-"
+                what = f"{name}{' with observation' if is_observed else ''}, batch {best['batch']:,} / {report['peer']}"
+                lines.append(f"| {what} | {before} | {best['steps_per_second'] / peer:.2f} | {wanted[name]:g} |")
+    if any("before" in report for report in games.values()):
+        lines += ["", "Before: the same loop at batch 4,096 with the library of the checkout given by `--before`."]
+    return lines
+
+
+def beside(peers: dict[str, Any]) -> list[str]:
+    """The peers' own figures."""
+    lines = ["| peer | decisions/s | in its own C++ loop |", "|---|---|---|"]
+    for peer in peers.values():
+        in_cpp = peer.get("decisions_per_second_in_cpp")
+        how = f", {peer['processes']} Python processes" if in_cpp else ", batch 4,096"
+        cpp = f"{in_cpp:,.0f}" if in_cpp else "-"
+        lines.append(f"| {peer['library']} {peer['name']}{how} | {peer['decisions_per_second']:,.0f} | {cpp} |")
+    return lines
+
+
+def section(report: dict[str, Any]) -> list[str]:
+    """One game with its options."""
     options = ", ".join(f"{name} {value}" for name, value in report["options"].items())
-    compiled, peer = report["compile"], report["peer"]
+    made = report["program"]
     lines = [
         f"## {report['game']}{' with ' + options if options else ''}\n",
-        f"Batched step compiled in {compiled['step_seconds']:.1f} s, init in {compiled['init_seconds']:.1f} s; "
-        f"{report['rows'][0]['bytes_per_state']} bytes a state.\n",
+        f"The batched step is {made['jaxpr_lines']:,} lines of jaxpr and {made['fusions']} fused loops, compiled in "
+        f"{made['step_seconds']:.1f} s (init in {made['init_seconds']:.1f} s). By XLA's cost analysis it moves "
+        f"{made['bytes_per_step']:,.0f} bytes and makes {made['operations_per_step']:,.0f} operations a game; a state "
+        f"has {report['rows'][0]['bytes_per_state']:,} bytes.\n",
+        "| batch | parts | observation | steps/s | ns a step | ns of CPU | cores busy | peak MB | compiled in s |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
-    if peer:
-        lines.append(
-            f"{peer['name']}, {peer['processes']} processes, same run: {peer['decisions_per_second']:,.0f} decisions/s "
-            f"driven from Python, {peer['decisions_per_second_in_cpp']:,.0f} in its own C++ loop.\n"
-        )
-    lines += ["| batch | observation | steps/s | ns a step | loop compiled in s |", "|---|---|---|---|---|"]
     for row in report["rows"]:
         speed = row["steps_per_second"]
         lines.append(
-            f"| {row['batch']:,} | {row['observe'] or '-'} | {speed:,.0f} | {1e9 / speed:,.0f} | "
+            f"| {row['batch']:,} | {row['shards']} | {row['observe'] or '-'} | {speed:,.0f} | {1e9 / speed:,.0f} | "
+            f"{row['cpu_nanoseconds']:,.0f} | {row['cores_busy']:.2f} | {row['peak_megabytes']:,.0f} | "
             f"{row['loop_compile_seconds']:.1f} |"
         )
     return lines
 
 
-def training(report: dict) -> list[str]:
-    """The section of one PPO update."""
+def training(report: dict[str, Any]) -> list[str]:
+    """One PPO update."""
     cfg = report["config"]
+    game = report.get("game", "skullking")
     return [
-        f"## PPO of Skull King, {cfg['epochs']} epochs of {'-'.join(map(str, cfg['widths']))}\n",
-        f"`python benchmarks/ppo.py --epochs {cfg['epochs']}`: {cfg['envs']} games x {cfg['steps']} decisions, "
-        f"{cfg['minibatches']} minibatches. {report['decisions_per_second']:,.0f} decisions/s; the network's passes "
-        f"alone make {report['bound_decisions_per_second']:,.0f}: {report['ratio']:.2f} of the bound. "
+        f"## PPO of {game}, {cfg['epochs']} epochs\n",
+        f"{cfg['envs']} games x {cfg['steps']} decisions, {cfg['minibatches']} minibatches. "
+        f"{report['decisions_per_second']:,.0f} decisions/s; the network's passes alone make "
+        f"{report['bound_decisions_per_second']:,.0f}: {report['ratio']:.2f} of the bound. "
         f"The update compiles in {report['compile_seconds']:.0f} s.",
     ]
 
 
+def plot(report: dict[str, Any], peer: dict[str, Any], path: pathlib.Path) -> None:
+    """Steps a second by batch, with and without observation, and the peer."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 4.5), layout="tight")
+    axes = figure.subplots()
+    for version in dict.fromkeys(row["observe"] for row in report["rows"]):
+        rows = [row for row in report["rows"] if row["observe"] == version and row["shards"] == report["devices"]]
+        label = f"with observation {version!r}" if version else "step only"
+        axes.plot([r["batch"] for r in rows], [r["steps_per_second"] for r in rows], "o-", label=label)
+    axes.axhline(peer["decisions_per_second"], ls="--", color="grey", label=f"{peer['name']} from Python")
+    axes.axhline(peer["decisions_per_second_in_cpp"], ls=":", color="grey", label=f"{peer['name']} in C++")
+    axes.set(xscale="log", yscale="log", xlabel="games in the batch", ylabel="steps per second")
+    axes.set_title(f"{report['game']}: random legal play, {report['machine']}")
+    axes.grid(alpha=0.3)
+    axes.legend()
+    figure.savefig(path, dpi=120)
+
+
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    write(pathlib.Path(sys.argv[1]))

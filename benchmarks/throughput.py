@@ -1,225 +1,291 @@
-"""Speed of random legal play: steps a second, compile seconds and bytes a state, for any game and beside a peer.
+"""Speed of random legal play, of any game or of all of them beside their peers.
 
-    python benchmarks/throughput.py --game skullking --peer oh_hell
+    python benchmarks/throughput.py --all --before ../jaxgames-0.2    # a few minutes: JSON, plots and the page
+    python benchmarks/throughput.py --game skullking --batches 4096 --observe --peer oh_hell
+    python benchmarks/throughput.py --device                          # a minute on a GPU: one line for the page
 
 One step is: the legal mask, a uniform legal action, `env.step`, and a restart of the games that ended (vector.py); with
-`--observe` also the observation of the player to move. Compilation is measured apart. The best of several runs counts.
+an observation also that of the player to move. The games play in as many parts as there are devices (`vector.shard`),
+and every core of a CPU is a device; `--one-part` leaves them on one. Compilation is measured apart. The best of
+several runs counts. Every game is measured in a process of its own.
 """
 
 import argparse
+import itertools
 import json
-import multiprocessing
 import os
 import pathlib
 import platform
+import resource
+import subprocess
+import sys
 import time
+from typing import Any, NamedTuple
+
+PAGE = pathlib.Path("docs/results/throughput")
+
+
+class Rows(NamedTuple):
+    """What is measured of a game."""
+
+    game: str
+    options: dict[str, Any] = {}  # noqa: RUF012
+    batches: tuple[int, ...] = (256, 4096, 65536)
+    observe: tuple[int, ...] = (4096, 65536)  # batches that are measured with an observation as well
+    peer: str = "oh_hell"  # of OpenSpiel
+
+
+ALL = (
+    Rows("skullking"),
+    Rows("schafkopf", peer="skat"),
+    Rows("skyjo", {"num_players": 2}),
+    Rows("magictrick"),
+    Rows("saboteur", batches=(256, 4096), observe=()),
+)
 
 
 def main() -> None:
     args = parse_arguments()
-    import jax
-
-    import jaxgames
-
-    env = jaxgames.make(args.game, **dict(args.option))
-    device = jax.devices()[0]
-    report = {
-        "game": args.game,
-        "options": dict(args.option),
-        "device": f"{device.platform} {device.device_kind}",
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
-        "jax": jax.__version__,
-        "peer": measure_peer(args.peer, args.seconds) if args.peer else None,
-        "compile": {"batch": 4096, **compile_times(env, 4096)},
-        "rows": [],
-    }
-    versions: list[str | None] = [None]
-    if args.observe:
-        versions.append(env.observation_versions[0] if args.observe == "default" else args.observe)
-    for version in versions:
-        for batch in args.batches:
-            row = measure(env, batch, version, args.seconds)
-            report["rows"].append(row)
-            print(describe(row, report["peer"]), flush=True)
-    write(report, pathlib.Path(args.out))
+    if args.child:
+        print(json.dumps(child(json.loads(args.child))))
+    elif args.device:
+        print(device_line(args.seconds))
+    else:
+        everything(args) if args.all else one_game(args)
 
 
 def parse_arguments() -> argparse.Namespace:
     from jaxgames.options import read_option
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--all", action="store_true", help="every game, every peer, the page")
+    parser.add_argument("--device", action="store_true", help="two rows on the default device, as a line to paste")
+    parser.add_argument("--before", default="", help="checkout whose figures stand beside ours in the page")
     parser.add_argument("--game", default="skullking")
     parser.add_argument("--option", type=read_option, action="append", default=[], help="name=value, as of make()")
-    parser.add_argument("--batches", type=int, nargs="+", default=[1, 16, 256, 4096, 65536])
-    parser.add_argument("--observe", nargs="?", const="default", help="also build an observation each step")
-    parser.add_argument("--peer", choices=["oh_hell", "skat"], help="OpenSpiel game to run first, on all cores")
-    parser.add_argument("--seconds", type=float, default=3.0, help="how long to measure each row")
-    parser.add_argument("--out", default="runs/throughput.json", help="JSON file; the plot goes beside it")
+    parser.add_argument("--batches", type=int, nargs="+", default=[256, 4096, 65536])
+    parser.add_argument("--observe", action="store_true", help="also with the default observation")
+    parser.add_argument("--one-part", action="store_true", help="all games on one device")
+    parser.add_argument("--peer", default="", help="OpenSpiel game to run first, on all cores")
+    parser.add_argument("--seconds", type=float, default=2.0, help="how long to measure each row")
+    parser.add_argument("--out", default="", help="folder for the JSON files; the page goes beside it")
+    parser.add_argument("--child", default="", help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
-def measure(env, batch: int, version: str | None, seconds: float) -> dict:
-    """Best steps/s of repeated compiled loops at one batch size."""
+def one_game(args: argparse.Namespace) -> None:
+    if args.peer:
+        from benchmarks import peers
+
+        print(json.dumps(peers.open_spiel(args.peer, args.seconds)), flush=True)
+    report = in_process(
+        game=args.game,
+        options=dict(args.option),
+        rows=[
+            (batch, seen, 1 if args.one_part else None)
+            for seen in (False, True)[: 1 + args.observe]
+            for batch in args.batches
+        ],
+        seconds=args.seconds,
+    )
+    if args.out:
+        write(pathlib.Path(args.out), args.game, report)
+
+
+def everything(args: argparse.Namespace) -> None:
+    """Peers first, then every game; with `--before` also the same rows of another checkout, in one part."""
+    from benchmarks import peers, report
+
+    folder = pathlib.Path(args.out or PAGE)
+    began = time.perf_counter()
+    beside = []
+    for name in peers.OPEN_SPIEL:
+        beside.append(peers.open_spiel(name, args.seconds))
+        print(json.dumps(beside[-1]), flush=True)
+    for name in peers.PGX:
+        row = in_process(pgx=name, rows=[(4096, False, None)], seconds=args.seconds)["rows"][0]
+        beside.append({"name": name, "library": "pgx", "decisions_per_second": row["steps_per_second"]})
+    write(folder, "peers", {"peers": beside})
+    for wanted in ALL:
+        rows = [(batch, False, None) for batch in wanted.batches] + [(4096, False, 1)]
+        rows += [(batch, True, None) for batch in wanted.observe]
+        found = in_process(game=wanted.game, options=wanted.options, rows=rows, seconds=args.seconds)
+        found["peer"] = wanted.peer
+        if args.before:
+            rows = [(4096, False, 1), *[(4096, True, 1) for _ in wanted.observe[:1]]]
+            before = in_process(args.before, game=wanted.game, options=wanted.options, rows=rows, seconds=args.seconds)
+            found["before"] = before["rows"]
+        write(folder, wanted.game, found)
+    print(f"measured in {time.perf_counter() - began:.0f} s")
+    report.write(folder)
+
+
+def in_process(checkout: str = "", **wanted: Any) -> dict[str, Any]:
+    """`child(wanted)` in a fresh process, with the library of this checkout or of another."""
+    root = pathlib.Path(checkout or pathlib.Path(__file__).parent.parent).resolve()
+    command = [sys.executable, __file__, "--child", json.dumps(wanted)]
+    found = subprocess.run(
+        command, env=os.environ | {"PYTHONPATH": str(root)}, stdout=subprocess.PIPE, text=True, check=True
+    )
+    return json.loads(found.stdout.splitlines()[-1])
+
+
+def child(wanted: dict[str, Any]) -> dict[str, Any]:
+    """The rows [(batch, with observation, shards)] of one game."""
     import jax
-    import jax.numpy as jnp
 
     from jaxgames import vector
 
-    step = vector.make_step(env, batch)
-    length = max(8, min(256, 262144 // batch))
+    jax.config.update("jax_enable_compilation_cache", False)
+    if hasattr(vector, "use_cores"):
+        vector.use_cores()
+    env, is_ours = make(wanted)
+    found: dict[str, Any] = {
+        "game": wanted.get("game", wanted.get("pgx")),
+        "options": wanted.get("options", {}),
+        "device": f"{jax.devices()[0].platform} {jax.devices()[0].device_kind}",
+        "devices": len(jax.devices()),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "jax": jax.__version__,
+        "program": program(env, 4096) if is_ours else {},
+        "rows": [],
+    }
+    for batch, observe, shards in wanted["rows"]:
+        version = env.observation_versions[0] if observe else None
+        row = measure(env, batch, version, shards, wanted["seconds"])
+        found["rows"].append(row)
+        print(f"{found['game']}: {describe(row)}", file=sys.stderr, flush=True)
+    return found
+
+
+def make(wanted: dict[str, Any]) -> tuple[Any, bool]:
+    if "pgx" in wanted:
+        from benchmarks import peers
+
+        return peers.make_pgx(wanted["pgx"]), False
+    import jaxgames
+
+    return jaxgames.make(wanted["game"], **wanted["options"]), True
+
+
+def measure(env: Any, batch: int, version: str | None, shards: int | None, seconds: float) -> dict[str, Any]:
+    """Best steps/s of repeated compiled loops at one batch size."""
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+    from jax.sharding import Mesh, NamedSharding
+    from jax.sharding import PartitionSpec as P
+
+    from jaxgames import vector
+
+    parts = 1 if not hasattr(vector, "shard") else shards or len(jax.devices())
+    length = max(8, min(128, 262144 // batch))
+    step = vector.make_step(env, batch // parts)
 
     def loop(states, key):
-        def turn(carry, _):
-            states, key, checksum = carry
-            key, act_key, deal_key = jax.random.split(key, 3)
+        def turn(carry, keys):
+            states, checksum = carry
+            act_key, deal_key = keys
             if version is not None:
                 seen = jax.vmap(lambda s: env.observe(s, s.current_player, version))(states)
                 checksum += sum(leaf.sum().astype(jnp.float32) for leaf in jax.tree.leaves(seen))
             states, played = step(states, vector.random_actions(env, states, act_key), deal_key)
-            return (states, key, checksum + played.rewards.sum()), None
+            return (states, checksum + played.rewards.sum()), None
 
-        return jax.lax.scan(turn, (states, key, jnp.float32(0)), None, length=length)[0]
+        return jax.lax.scan(turn, (states, jnp.float32(0)), jax.random.split(key, (length, 2)))[0]
 
+    spread = vector.shard(loop, parts) if parts > 1 else loop
     states = jax.jit(lambda key: vector.reset(env, key, batch))(jax.random.key(0))
+    if parts > 1:
+        states = jax.device_put(states, NamedSharding(Mesh(np.asarray(jax.devices()), ("device",)), P("device")))
+    seeds = itertools.count(1)
     begin = time.perf_counter()
-    run = jax.jit(loop, donate_argnums=0).lower(states, jax.random.key(1)).compile()
+    seeded = jax.jit(lambda states, seed: spread(states, jax.random.key(seed)), donate_argnums=0)
+    run = seeded.lower(states, next(seeds)).compile()
     compile_seconds = time.perf_counter() - begin
-    # Games start together; a few hundred steps spread them over their length.
-    key = jax.random.key(1)
-    for _ in range(-(-min(env.max_steps, 512) // length)):
-        states, key, _ = jax.block_until_ready(run(states, key))
+    # Games start together; their length in steps spreads them.
+    for _ in range(-(-min(env.max_steps, 384) // length)):
+        states, _ = run(states, next(seeds))
+    jax.block_until_ready(states)
     times: list[float] = []
+    busy = cpu_seconds()
     while sum(times) < seconds or len(times) < 3:
         begin = time.perf_counter()
-        states, key, _ = jax.block_until_ready(run(states, key))
+        states, _ = jax.block_until_ready(run(states, next(seeds)))
         times.append(time.perf_counter() - begin)
+    memory: Any = run.memory_analysis()
     return {
         "batch": batch,
         "observe": version,
+        "shards": parts,
         "steps_per_second": batch * length / min(times),
         "median_steps_per_second": batch * length / sorted(times)[len(times) // 2],
         "loop_compile_seconds": compile_seconds,
-        "bytes_per_state": sum(leaf.nbytes for leaf in jax.tree.leaves(states)) // batch,
+        "cores_busy": (cpu_seconds() - busy) / sum(times),
+        "cpu_nanoseconds": (cpu_seconds() - busy) / (len(times) * batch * length) * 1e9,
+        "bytes_per_state": sum(leaf.nbytes for leaf in jax.tree.leaves(states) if leaf.ndim) // batch,
+        "peak_megabytes": parts * (memory.argument_size_in_bytes + memory.temp_size_in_bytes) / 1e6,
         "runs": len(times),
     }
 
 
-def compile_times(env, batch: int) -> dict:
-    """Seconds to lower and compile the batched step, and the batched init, alone."""
+def cpu_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def program(env: Any, batch: int) -> dict[str, Any]:
+    """What the batched step is as a program: how long it takes to make, how large it is, what it moves and computes."""
     import jax
     import jax.numpy as jnp
 
-    keys = jax.random.split(jax.random.key(0), batch)
-    seconds = {}
     begin = time.perf_counter()
-    init = jax.jit(jax.vmap(env.init)).lower(keys).compile()
-    seconds["init_seconds"] = time.perf_counter() - begin
-    states = init(keys)
+    states = jax.jit(jax.vmap(env.init)).lower(jax.random.split(jax.random.key(0), batch)).compile()
+    init_seconds = time.perf_counter() - begin
+    states = jax.eval_shape(jax.vmap(env.init), jax.random.split(jax.random.key(0), batch))
     begin = time.perf_counter()
-    jax.jit(jax.vmap(env.step)).lower(states, jnp.zeros(batch, jnp.int32)).compile()
-    seconds["step_seconds"] = time.perf_counter() - begin
-    return seconds
-
-
-def measure_peer(name: str, seconds: float) -> dict:
-    """OpenSpiel's uniformly random play, one process a core: decisions a second in all, chance moves not counted.
-
-    Twice: driven from Python, as its users step a game, and inside its own C++ loop, where no caller sees a state.
-    """
-    cores = os.cpu_count() or 1
-    jobs = [(name, seconds, seed) for seed in range(cores)]
-    with multiprocessing.get_context("spawn").Pool(cores) as pool:
-        from_python = sum(pool.starmap(peer_from_python, jobs))
-        in_cpp = sum(pool.starmap(peer_in_cpp, jobs))
-    result = {
-        "name": f"OpenSpiel {name}",
-        "processes": cores,
-        "decisions_per_second": from_python,
-        "decisions_per_second_in_cpp": in_cpp,
+    compiled = jax.jit(jax.vmap(env.step)).lower(states, jnp.zeros(batch, jnp.int32)).compile()
+    step_seconds = time.perf_counter() - begin
+    one = jax.eval_shape(env.init, jax.random.key(0))
+    cost = compiled.cost_analysis() or {}
+    return {
+        "batch": batch,
+        "init_seconds": init_seconds,
+        "step_seconds": step_seconds,
+        "jaxpr_lines": len(str(jax.make_jaxpr(env.step)(one, jnp.int32(0))).splitlines()),
+        "fusions": (compiled.as_text() or "").count(" fusion("),
+        "bytes_per_step": cost.get("bytes accessed", 0) / batch,
+        "operations_per_step": cost.get("flops", 0) / batch,
     }
-    print(
-        f"{result['name']} on {cores} processes: {from_python:,.0f} decisions/s driven from Python, "
-        f"{in_cpp:,.0f} in its C++ loop",
-        flush=True,
-    )
-    return result
 
 
-def peer_from_python(name: str, seconds: float, seed: int) -> float:
-    """Best decisions a second over chunks of games stepped from Python."""
-    import random
+def device_line(seconds: float) -> str:
+    """Skull King on whatever device there is: one row of the page's table of devices."""
+    import jax
 
-    import pyspiel
+    import jaxgames
 
-    game, rng, best, begin = pyspiel.load_game(name), random.Random(seed), 0.0, time.perf_counter()
-    while time.perf_counter() - begin < seconds:
-        decisions, start = 0, time.perf_counter()
-        for _ in range(100):
-            state = game.new_initial_state()
-            while not state.is_terminal():
-                decisions += not state.is_chance_node()
-                state.apply_action(rng.choice(state.legal_actions()))  # chance is uniform in both games
-        best = max(best, decisions / (time.perf_counter() - start))
-    return best
-
-
-def peer_in_cpp(name: str, seconds: float, seed: int) -> float:
-    """Best decisions a second of OpenSpiel's own random bots and game loop."""
-    import pyspiel
-
-    game = pyspiel.load_game(name)
-    bots = [pyspiel.make_uniform_random_bot(player, seed) for player in range(game.num_players())]
-    best, begin, number = 0.0, time.perf_counter(), 0
-    while time.perf_counter() - begin < seconds:
-        states, start = [game.new_initial_state() for _ in range(200)], time.perf_counter()
-        for state in states:
-            number += 1
-            pyspiel.evaluate_bots(state, bots, seed * 1_000_003 + number)
-        elapsed = time.perf_counter() - start
-        decisions = sum(move.player >= 0 for state in states for move in state.full_history())
-        best = max(best, decisions / elapsed)
-    return best
-
-
-def describe(row: dict, peer: dict | None) -> str:
-    beside = ""
-    if peer:
-        python, cpp = (row["steps_per_second"] / peer[f"decisions_per_second{where}"] for where in ("", "_in_cpp"))
-        beside = f", {python:.1f} x {peer['name']} from Python, {cpp:.2f} x its C++ loop"
+    device = jax.devices()[0]
+    env = jaxgames.make("skullking")
+    batch = 4096 if device.platform == "cpu" else 65536
+    plain, seen = (measure(env, batch, version, None, seconds) for version in (None, env.observation_versions[0]))
     return (
-        f"batch {row['batch']:>6}, observation {row['observe'] or 'none'}: {row['steps_per_second']:>12,.0f} steps/s, "
-        f"{1e9 / row['steps_per_second']:,.0f} ns a step, loop compiled in {row['loop_compile_seconds']:.1f} s, "
-        f"{row['bytes_per_state']} bytes a state{beside}"
+        f"| {device.device_kind} x {len(jax.devices())} | jax {jax.__version__} | {batch:,} | "
+        f"{plain['steps_per_second']:,.0f} | {seen['steps_per_second']:,.0f} | {plain['loop_compile_seconds']:.0f} s |"
     )
 
 
-def write(report: dict, path: pathlib.Path) -> None:
-    """The figures as JSON and a log-log plot beside them."""
-    import matplotlib
+def describe(row: dict[str, Any]) -> str:
+    return (
+        f"batch {row['batch']:>6}, {row['shards']} part(s), observation {row['observe'] or 'none'}: "
+        f"{row['steps_per_second']:>12,.0f} steps/s, {row['cpu_nanoseconds']:,.0f} ns of CPU a step, "
+        f"{row['cores_busy']:.1f} cores busy, compiled in {row['loop_compile_seconds']:.1f} s"
+    )
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(report, indent=1) + "\n")
-    figure, axes = plt.subplots(figsize=(7, 4.5))
-    for version in dict.fromkeys(row["observe"] for row in report["rows"]):
-        rows = [row for row in report["rows"] if row["observe"] == version]
-        label = f"with observation {version!r}" if version else "step only"
-        axes.plot([r["batch"] for r in rows], [r["steps_per_second"] for r in rows], "o-", label=label)
-    if report["peer"]:
-        peer = report["peer"]
-        axes.axhline(peer["decisions_per_second"], ls="--", color="grey", label=f"{peer['name']} from Python")
-        axes.axhline(peer["decisions_per_second_in_cpp"], ls=":", color="grey", label=f"{peer['name']} in C++")
-    axes.set(xscale="log", yscale="log", xlabel="games in the batch", ylabel="steps per second")
-    axes.set_title(f"{report['game']}: random legal play, {report['device']}, {report['machine']}")
-    axes.grid(alpha=0.3)
-    axes.legend()
-    figure.tight_layout()
-    figure.savefig(path.with_suffix(".png"), dpi=120)
-    compiled = report["compile"]
-    print(f"batched step compiled in {compiled['step_seconds']:.1f} s, init in {compiled['init_seconds']:.1f} s")
-    print(f"wrote {path} and {path.with_suffix('.png')}")
+def write(folder: pathlib.Path, name: str, found: dict[str, Any]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.json").write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.experimental.xla_metadata import set_xla_metadata
 
 from jaxgames.cards import choose
 
@@ -127,6 +128,11 @@ class Env(abc.ABC, Generic[StateT]):
     @abc.abstractmethod
     def max_steps(self) -> int:
         """No game has more steps than this."""
+
+    @property
+    def usual_steps(self) -> int:
+        """About how many steps a game has: it says how many games of a batch end at once, and decides nothing else."""
+        return self.max_steps
 
     @property
     def illegal_penalty(self) -> float:
@@ -302,7 +308,18 @@ def pick(when: chex.Array, new: TreeT, old: TreeT) -> TreeT:
 def computed_once(values: TreeT) -> TreeT:
     """The same values, held apart from what follows.
 
-    XLA fuses small scalars into the loops that use them and recomputes them there for every element; where a profile
-    shows it, this is how a step says that a fact is settled.
+    XLA fuses cheap operations into every loop that uses their result, and recomputes them there for every element;
+    where a profile shows it, this is how a step says that a fact is settled. XLA's CPU compiler drops an optimisation
+    barrier before it fuses, but not the call of a function that must not be inlined: there the values pass through one.
     """
-    return jax.lax.optimization_barrier(values)
+    return jax.lax.platform_dependent(values, cpu=_called, default=jax.lax.optimization_barrier)
+
+
+def _called(values: TreeT) -> TreeT:
+    with set_xla_metadata(inlineable="false"):
+        return _unchanged(values)
+
+
+@jax.jit
+def _unchanged(values: TreeT) -> TreeT:
+    return values

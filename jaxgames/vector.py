@@ -1,13 +1,18 @@
-"""What a rollout needs around an env: batches of games that restart by themselves."""
+"""What a rollout needs around an env: batches of games that restart by themselves, on one device or on many."""
 
 import functools
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import chex
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh
+from jax.sharding import PartitionSpec as P
 
-from jaxgames.env import Env, StateT
+from jaxgames.env import Env, StateT, computed_once
 
 
 @functools.partial(jax.jit, static_argnames=("env", "num_envs"))
@@ -35,22 +40,22 @@ def make_step(
         raise ValueError(f"vector: pool must be in 1{most}, got {pool!r}")
 
     def step(states: StateT, actions: chex.Array, key: chex.PRNGKey, **data: chex.Array) -> tuple[StateT, StateT]:
-        played = jax.vmap(env.step)(states, actions)
+        played = jax.vmap(env.step)(states, computed_once(actions))
         return restart(played, key, **data), played
 
     def restart(states: StateT, key: chex.PRNGKey, **data: chex.Array) -> StateT:
         size = states.done.shape[0]
-        # Games last some hundred steps, so about this many end at once; a larger pool deals what nobody needs.
-        fresh_deals = min(size, pool or max(1, (num_envs or size) // 128))
+        # About as many games as end at once: a larger pool deals what nobody needs, a smaller one deals several times.
+        fresh_deals = min(size, pool or max(1, (num_envs or size) // env.usual_steps))
 
         def deal(carry):
             states, waiting, key = carry
-            key, deal_key = jax.random.split(key)
-            fresh = reset(env, deal_key, fresh_deals, **data)
+            keys = jax.random.split(key, 1 + fresh_deals)  # at once: each split is a loop of its own on a CPU
+            fresh = jax.vmap(lambda k: env.init(k, **data))(keys[1:])
             # The first waiting games, as many as there are deals; places beyond them point past the batch: dropped.
             places = jnp.nonzero(waiting, size=fresh_deals, fill_value=size)[0]
             states = jax.tree.map(lambda old, new: old.at[places].set(new, mode="drop"), states, fresh)
-            return states, waiting.at[places].set(False, mode="drop"), key
+            return states, waiting.at[places].set(False, mode="drop"), keys[0]
 
         return jax.lax.while_loop(lambda carry: carry[1].any(), deal, (states, states.done, key))[0]
 
@@ -59,4 +64,53 @@ def make_step(
 
 def random_actions(env: Env[StateT], states: StateT, key: chex.PRNGKey) -> chex.Array:
     """One uniform legal action for each game of the batch, int32[env]."""
-    return jax.vmap(env.random_action)(states, jax.random.bits(key, states.done.shape, jnp.uint32))
+    words = computed_once(jax.random.bits(key, states.done.shape, jnp.uint32))
+    return jax.vmap(env.random_action)(states, words)
+
+
+def shard(
+    play: Callable[..., tuple[StateT, Any]], shards: int | None = None, devices: Sequence[Any] | None = None
+) -> Callable[..., tuple[StateT, Any]]:
+    """`play(states, key) -> (states, results)` with the games in so many parts, which devices play at the same time.
+
+    Every part has its own random stream; results come back as [shard, ...]. They depend on the key and on the number of
+    parts, which is that of the devices unless given, not on how many devices there are.
+    """
+    devices = jax.devices() if devices is None else devices
+    parts = len(devices) if shards is None else shards
+    if parts < 1:
+        raise ValueError(f"vector: shards must be at least 1, got {shards!r}")
+    used = max(n for n in range(1, len(devices) + 1) if parts % n == 0)
+    mesh = Mesh(np.asarray(devices[:used]), ("device",))
+
+    def of_one_device(states: StateT, keys: chex.PRNGKey) -> tuple[StateT, Any]:
+        return jax.lax.map(lambda part: play(*part), (states, keys))
+
+    on_all = jax.shard_map(of_one_device, mesh=mesh, in_specs=P("device"), out_specs=P("device"), check_vma=False)
+
+    def played(states: StateT, key: chex.PRNGKey) -> tuple[StateT, Any]:
+        size = states.done.shape[0]
+        if size % parts:
+            raise ValueError(f"vector: {size} games must divide by the number of shards, {parts}")
+        cut = jax.tree.map(lambda leaf: leaf.reshape(parts, -1, *leaf.shape[1:]), states)
+        cut, results = on_all(cut, jax.random.split(key, parts))
+        return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), cut), results
+
+    return played
+
+
+def use_cores(number: int | None = None) -> int:
+    """Let every core of the CPU be a device, or so many of them; returns how many there are now.
+
+    One device keeps several cores busy only inside large operations, and those of a step are small. This must come
+    before anything that starts JAX; who has set `jax_num_cpu_devices` already is not overruled.
+    """
+    name = "jax_num_cpu_devices"
+    if getattr(jax.config, name) < 1:
+        jax.config.update(name, number or num_cores())
+    return int(getattr(jax.config, name))
+
+
+def num_cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,5 +1,9 @@
 """Batches that restart by themselves, shuffles, and the choice of a legal action."""
 
+import pathlib
+import subprocess
+import sys
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -74,6 +78,49 @@ def test_pool_size_is_checked(pool):
     for bad in ({"num_envs": 0}, {"pool": 0}):
         with pytest.raises(ValueError, match=r"vector: .* must be .*1.*, got 0"):
             vector.make_step(ENV, **bad)
+
+
+def play_kuhn(states, key):
+    """Forty random moves of a batch; results: what the seats won."""
+    kuhn = KuhnEnv()
+    step = vector.make_step(kuhn)
+
+    def turn(states, key):
+        act_key, deal_key = jax.random.split(key)
+        states, played = step(states, vector.random_actions(kuhn, states, act_key), deal_key)
+        return states, played.rewards.sum(0)
+
+    return jax.lax.scan(turn, states, jax.random.split(key, 40))
+
+
+def save_sharded(path, num_devices):
+    """Games in four parts on so many devices; run in a process of its own."""
+    assert vector.use_cores(num_devices) == num_devices == len(jax.devices())
+    states = vector.reset(KuhnEnv(), jax.random.key(0), 64)
+    np.savez(path, *jax.tree.leaves(jax.jit(vector.shard(play_kuhn, shards=4))(states, jax.random.key(1))))
+
+
+def test_parts_play_alike_on_one_device_and_on_two(tmp_path):
+    for number in (1, 2):
+        code = f"from tests.test_vector import save_sharded; save_sharded({str(tmp_path / str(number))!r}, {number})"
+        subprocess.run([sys.executable, "-c", code], check=True, cwd=pathlib.Path(__file__).parent.parent)
+    with np.load(tmp_path / "1.npz") as one, np.load(tmp_path / "2.npz") as two:
+        for name in one.files:
+            np.testing.assert_array_equal(one[name], two[name])
+
+
+def test_parts_have_games_and_chance_of_their_own():
+    states = vector.reset(KuhnEnv(), jax.random.key(0), 64)
+    key = jax.random.key(1)
+    after, won = jax.jit(vector.shard(play_kuhn, shards=4))(states, key)
+    assert won.shape == (4, 40, 2)
+    assert len({np.asarray(part).tobytes() for part in won}) == 4
+    third, won_third = jax.jit(play_kuhn)(jax.tree.map(lambda leaf: leaf[32:48], states), jax.random.split(key, 4)[2])
+    np.testing.assert_array_equal(won[2], won_third)
+    for whole, part in zip(jax.tree.leaves(after), jax.tree.leaves(third), strict=True):
+        np.testing.assert_array_equal(whole[32:48], part)
+    with pytest.raises(ValueError, match="vector: 64 games must divide by the number of shards, 5"):
+        vector.shard(play_kuhn, shards=5)(states, key)
 
 
 @pytest.mark.parametrize("size", [1, 2, 31, 32, 33, 50, 64, 100])

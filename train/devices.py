@@ -6,7 +6,9 @@ order of additions.
 """
 
 import dataclasses
-from typing import Any
+import os
+import sys
+from typing import Any, NoReturn
 
 import chex
 import jax
@@ -15,10 +17,41 @@ from jax.experimental import multihost_utils
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
+from jaxgames import vector
 from jaxgames.options import UserError
 from train import ppo
 from train.ppo import Games, Task, Training
-from train.settings import PPO
+from train.settings import PPO, RunConfig
+
+SILENCE = 30  # seconds without a sign of life after which a process counts as lost
+
+
+def join(cfg: RunConfig) -> None:
+    """Make this process what the settings say, before JAX starts: one with several devices, one of several."""
+    if cfg.cores > 1:
+        vector.use_cores(cfg.cores)
+    if jax.distributed.is_initialized() or not (cfg.distributed or cfg.coordinator):
+        return
+    if cfg.coordinator:
+        jax.distributed.initialize(cfg.coordinator, cfg.processes, cfg.process, heartbeat_timeout_seconds=SILENCE)
+        return
+    try:
+        jax.distributed.initialize(heartbeat_timeout_seconds=SILENCE)
+    except (ValueError, RuntimeError) as error:
+        raise UserError(f"config: distributed, but JAX finds no cluster here ({error})") from error
+
+
+def lost(error: Exception, folder: str) -> NoReturn:
+    """Another process is gone: say so and end at once. JAX's own farewell would wait for it."""
+    reason = str(error).strip().splitlines()[0][:200]
+    resume = f"--resume {folder}" if folder else "--resume and its folder"
+    print(
+        f"run: another process of this run was lost ({reason}). What was saved is whole: continue with {resume}, also "
+        "with another number of processes.",
+        file=sys.stderr,
+        flush=True,
+    )
+    os._exit(1)
 
 
 def make_mesh(shards: int, devices: Any = None) -> Mesh:

@@ -28,7 +28,7 @@ from train import devices, opponents, pins, ppo
 from train.evaluate import Figures, cell, make_match, over_seeds
 from train.folders import Run, new_name
 from train.ppo import Task, Training
-from train.settings import RunConfig, resumed_config
+from train.settings import RunConfig, resumed_config, wide
 from train.signals import Asked, requests
 
 STOPPED, BAD_INPUT, INTERRUPTED, TERMINATED = 1, 2, 128 + signal.SIGINT, 128 + signal.SIGTERM  # exit codes
@@ -75,25 +75,38 @@ def main(
 ) -> int:
     """A training script: settings from the command line, then the run; returns the exit code.
 
-    The name of a preset may come first: its settings are then the defaults.
+    The name of a preset may come first: its settings are then the defaults. Without one they suit the device.
     """
-    arguments, default = sys.argv[1:], None
-    if presets and arguments and arguments[0] in presets:
-        default = presets[arguments.pop(0)]
+    known = dict(presets or {}) | {"narrow": config(), "wide": wide(config())}
+    arguments = sys.argv[1:]
+    default = known[arguments.pop(0)] if arguments and arguments[0] in known else None
+
+    def read(default: RunConfig | None) -> RunConfig:
+        return tyro.cli(config, args=arguments, default=default, description=description)  # type: ignore
+
     try:
-        cfg: RunConfig = tyro.cli(config, args=arguments, default=default, description=description)  # type: ignore
-        return drive(resumed_config(cfg) if cfg.resume else cfg, make_task)
+        cfg = read(default)
+        devices.join(cfg)
+        if cfg.resume:
+            cfg = resumed_config(cfg)
+        elif default is None and jax.default_backend() != "cpu":
+            cfg = read(known["wide"])
+            print(f"{jax.default_backend()}: wide settings; those of a CPU with {sys.argv[0]} narrow")
+        return drive(cfg, make_task)
     except UserError as error:
         print(error, file=sys.stderr)
         return BAD_INPUT
+    except jax.errors.JaxRuntimeError as error:
+        if jax.process_count() == 1:
+            raise
+        devices.lost(error, cfg.resume or cfg.run)
 
 
 def drive(cfg: RunConfig, make_task: Callable[[Any], Task]) -> int:
     """Train to the end, or until it halts; returns the exit code. Bad input is a UserError, and nothing is written."""
     from rich.console import Console
 
-    if cfg.coordinator:
-        jax.distributed.initialize(cfg.coordinator, cfg.processes, cfg.process)
+    devices.join(cfg)
     is_first = jax.process_index() == 0  # it alone writes, evaluates and speaks
     console = Console(quiet=not is_first)
     with requests() as asked:

@@ -10,7 +10,7 @@ from jaxgames.options import UserError
 from train import opponents
 
 # Where a run is and how many there are, not what it computes: left out of its configuration.
-PLACE = ("run", "resume", "seeds", "coordinator", "processes", "process")
+PLACE = ("run", "resume", "seeds", "cores", "distributed", "coordinator", "processes", "process")
 
 Settings = TypeVar("Settings", bound=Any)  # a frozen dataclass with `run` and `resume`
 
@@ -133,8 +133,12 @@ class RunConfig(PPO):
     """of the matrix products: float32, or bfloat16 on hardware that has it"""
     shards: int = 0
     """parts that play at the same time, spread over the devices; 0 for one on each device"""
+    cores: int = 1
+    """CPU cores that are devices of their own, each with a shard of the games"""
+    distributed: bool = False
+    """one of several processes that a cluster started (SLURM, Open MPI, a TPU pod, Kubernetes): JAX finds the others"""
     coordinator: str = ""
-    """host:port of the first process, for a run on several hosts"""
+    """host:port of the first process, for a run on several hosts that were started by hand"""
     processes: int = 1
     """how many processes take part in it"""
     process: int = 0
@@ -151,6 +155,10 @@ class RunConfig(PPO):
         for name in ("checkpoint_every", "evaluate_every"):
             if getattr(self, name) % self.report_every:
                 raise UserError(f"config: {name} must divide by report_every = {self.report_every}")
+        if self.cores < 1:
+            raise UserError(f"config: cores must be at least 1, got {self.cores!r}")
+        if self.distributed and self.coordinator:
+            raise UserError("config: give distributed, or coordinator with processes and process, not both")
         if self.shards < 0 or not 0 <= self.process < self.processes:
             raise UserError("config: shards must not be below 0, and process must be one of 0..processes-1")
         if self.seeds > 1 and (self.resume or self.shards > 1 or self.processes > 1):
@@ -169,6 +177,25 @@ class RunConfig(PPO):
         """A whole number of compiled calls."""
         needed = -(-self.total_steps // (self.envs * self.steps))
         return -(-needed // self.report_every) * self.report_every
+
+
+Run = TypeVar("Run", bound=RunConfig)
+
+
+def wide(cfg: Run) -> Run:
+    """The settings for a device that is starved by small operations: many games, short rollouts, large minibatches.
+
+    Four times the decisions an update in half the steps, and an eighth of the gradient steps a decision and epoch;
+    docs/performance.md has the reasons.
+    """
+    return dataclasses.replace(
+        cfg,
+        envs=8 * cfg.envs,
+        steps=max(1, cfg.steps // 2),
+        minibatches=max(1, cfg.minibatches // 2),
+        epochs=2 * cfg.epochs,
+        learning_rate=2 * cfg.learning_rate,
+    )
 
 
 def as_json(cfg: Any) -> dict[str, Any]:

@@ -50,6 +50,10 @@ class MagicTrickEnv(Env[State]):
         return MAX_STEPS_OF_A_HAND * self.num_hands
 
     @property
+    def usual_steps(self) -> int:
+        return 60 * self.num_hands
+
+    @property
     def observation_versions(self) -> tuple[str, ...]:
         """The names that `view` and `observe` take, that of the option `observation` first."""
         return (self.observation, *(name for name in observe.VERSIONS if name != self.observation))

@@ -8,6 +8,7 @@ import chex
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgames.cards import choose_member, is_member
 from jaxgames.env import Deal, Env, Rooms
 from jaxgames.options import check_bool, check_choice, check_int
 from jaxgames.skullking import determinize, observe, picture, render, rewards, rules, state
@@ -61,6 +62,11 @@ class SkullKingEnv(Env[State]):
         return self.num_players * (rounds + sum(self.hand_sizes)) + 6 * rounds
 
     @property
+    def usual_steps(self) -> int:
+        """Bids and cards; few pirates ask for more."""
+        return self.num_players * (len(self.hand_sizes) + sum(self.hand_sizes))
+
+    @property
     def max_hand(self) -> int:
         """The largest hand that is dealt."""
         return max(self.hand_sizes)
@@ -76,6 +82,12 @@ class SkullKingEnv(Env[State]):
     def deck(self) -> np.ndarray:
         """int8[position]: the ids in play, ascending."""
         return np.flatnonzero(self.in_deck).astype(np.int8)
+
+    def is_legal(self, state: State, action: chex.Numeric) -> chex.Array:
+        return is_member(rules.legal_set(self, state), jnp.asarray(action, jnp.int32))
+
+    def random_action(self, state: State, word: chex.Array) -> chex.Array:
+        return choose_member(rules.legal_set(self, state), word)
 
     def init(self, key: chex.PRNGKey, deal: Deal | None = None, abilities: chex.Array | None = None) -> State:
         """The first state. `abilities` (bool[5], Rosie .. Harry) replaces the options' switches without a recompile."""

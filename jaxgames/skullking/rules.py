@@ -6,6 +6,7 @@ import chex
 import jax.numpy as jnp
 from jax import lax
 
+from jaxgames.cards import members
 from jaxgames.env import computed_once, pick
 from jaxgames.skullking.cards import (
     ABILITY_BENDT_1,
@@ -14,6 +15,7 @@ from jaxgames.skullking.cards import (
     ABILITY_JADE,
     ABILITY_ROATAN,
     ABILITY_ROSIE,
+    ACKNOWLEDGE,
     BET,
     BID,
     BIDDING,
@@ -23,11 +25,9 @@ from jaxgames.skullking.cards import (
     LEAD,
     LOOTS,
     NO_CARD,
+    NUM_ACTIONS,
     NUM_BETS,
-    NUM_BIDS,
     NUM_CHANGES,
-    NUM_DISCARDS,
-    NUM_LEADS,
     PIRATE_PHASES,
     PLAY,
     PLAY_TIGRESS_AS_ESCAPE,
@@ -77,6 +77,7 @@ def play_with_events(env: "SkullKingEnv", state: State, action: chex.Array) -> t
     state = play_card(env, state, card, action == PLAY_TIGRESS_AS_PIRATE, when=phase == PLAYING)
     state = choose_leader(state, action - LEAD, when=phase == ABILITY_ROSIE)
     state = discard(state, card, phase)
+    state = leave_hand(state, card, phase)
     state = place_bet(state, action - BET, when=phase == ABILITY_ROATAN)
 
     was_last = seat_after(state.current_player, 1, env.num_players) == state.leader
@@ -107,26 +108,31 @@ def play_with_events(env: "SkullKingEnv", state: State, action: chex.Array) -> t
 
 def legal_actions(env: "SkullKingEnv", state: State) -> chex.Array:
     """bool[action] for the current player (SK-5). Never empty: every phase has an action in every position."""
+    return members(legal_set(env, state), NUM_ACTIONS)
+
+
+def legal_set(env: "SkullKingEnv", state: State) -> chex.Array:
+    """uint32[2], the legal actions as bits: the phase picks one of six sets."""
     phase, hand = state.phase, hand_of_player(state)
-    held = hand != NO_CARD
-    playable = playable_cards(env, state, hand) & (phase == PLAYING)
-    by_slot = playable & (hand != TIGRESS)  # SK-13: the Tigress has her own two actions
-    tigress = (playable & (hand == TIGRESS)).any()
-    discardable = held & ((phase == ABILITY_BENDT_1) | ((phase == ABILITY_BENDT_2) & (hand != state.discards[0])))
-    seats = jnp.arange(NUM_LEADS) < env.num_players
-    slots = hand.shape[0]  # one more than can be played: the last is Bendt's
-    return jnp.concatenate(
-        [
-            (jnp.arange(NUM_BIDS) <= cards_dealt(env, state)) & (phase == BIDDING),
-            jnp.pad(by_slot[: slots - 1], (0, 11 - (slots - 1))),
-            jnp.stack([tigress, tigress]),
-            seats & (phase == ABILITY_ROSIE),
-            jnp.pad(discardable, (0, NUM_DISCARDS - slots)),
-            jnp.broadcast_to(phase == ABILITY_ROATAN, (NUM_BETS,)),
-            jnp.broadcast_to(phase == ABILITY_HARRY, (NUM_CHANGES,)),
-            (phase == ABILITY_JADE)[None],
-        ]
-    )
+    slot = jnp.arange(hand.shape[0], dtype=jnp.uint32)
+    # SK-13: the Tigress has her own two actions.
+    play = jnp.where(hand == TIGRESS, jnp.uint32(0b11 << PLAY_TIGRESS_AS_PIRATE), jnp.uint32(1 << PLAY) << slot)
+    plays = jnp.where(playable_cards(env, state, hand), play, 0).sum(dtype=jnp.uint32)
+    is_free = (hand != NO_CARD) & ((phase == ABILITY_BENDT_1) | (hand != state.discards[0]))
+    discards = jnp.where(is_free, jnp.uint32(1) << slot, 0).sum(dtype=jnp.uint32)
+    bids = (jnp.uint32(2) << cards_dealt(env, state).astype(jnp.uint32)) - 1
+    discards_now = (phase == ABILITY_BENDT_1) | (phase == ABILITY_BENDT_2)
+    low = jnp.where(discards_now, discards << DISCARD, jnp.uint32(0))
+    low = jnp.where(phase == BIDDING, bids, jnp.where(phase == PLAYING, plays, low))
+    low = jnp.where(phase == ABILITY_ROSIE, jnp.uint32(((1 << env.num_players) - 1) << LEAD), low)
+    high = jnp.where(discards_now, discards >> (32 - DISCARD), jnp.uint32(0))
+    for asks, first, count in (
+        (ABILITY_ROATAN, BET, NUM_BETS),
+        (ABILITY_HARRY, CHANGE, NUM_CHANGES),
+        (ABILITY_JADE, ACKNOWLEDGE, 1),
+    ):
+        high = jnp.where(phase == asks, jnp.uint32(((1 << count) - 1) << (first - 32)), high)
+    return jnp.stack([low, high])
 
 
 def playable_cards(env: "SkullKingEnv", state: State, hand: chex.Array) -> chex.Array:
@@ -146,7 +152,7 @@ def place_bid(state: State, bid: chex.Array, *, when: chex.Array) -> State:
 
 
 def play_card(env: "SkullKingEnv", state: State, card: chex.Array, as_pirate: chex.Array, *, when: chex.Array) -> State:
-    """The card goes from the hand to the table; a card off the led suit shows a void (SK-40)."""
+    """The card goes to the table; a card off the led suit shows a void (SK-40)."""
     mover = is_mover(state) & when
     lead, suit = computed_once((lead_of(state), suit_of(card)))
     shows_void = (lead != suit) & (suit > 0)
@@ -156,7 +162,6 @@ def play_card(env: "SkullKingEnv", state: State, card: chex.Array, as_pirate: ch
     here = jnp.arange(state.played.shape[1]) == state.tricks
     return state.replace(
         voids=state.voids | (mover[:, None] & shows_void & (suits == lead)),
-        hand=jnp.where(mover[:, None], without(state.hand, card), state.hand),
         played=jnp.where(mover[:, None] & here, card, state.played),
         tigress_is_pirate=jnp.where((card == TIGRESS) & when, as_pirate, state.tigress_is_pirate),
     )
@@ -172,12 +177,18 @@ def choose_leader(state: State, relative_seat: chex.Array, *, when: chex.Array) 
 
 
 def discard(state: State, card: chex.Array, phase: chex.Array) -> State:
-    """SK-23: two cards face down, one action each; they leave the hand together."""
-    first, second = phase == ABILITY_BENDT_1, phase == ABILITY_BENDT_2
-    discards = jnp.where(jnp.stack([first, second]), card, state.discards)
-    leave = is_mover(state)[:, None] & second
-    left = without(without(state.hand, discards[0]), discards[1])
-    return state.replace(discards=discards, hand=jnp.where(leave, left, state.hand))
+    """SK-23: two cards face down, one action each."""
+    now = jnp.stack([phase == ABILITY_BENDT_1, phase == ABILITY_BENDT_2])
+    return state.replace(discards=jnp.where(now, card, state.discards))
+
+
+def leave_hand(state: State, card: chex.Array, phase: chex.Array) -> State:
+    """A card that is played leaves the hand, discards leave it together (SK-23)."""
+    both = phase == ABILITY_BENDT_2
+    first = jnp.where(phase == PLAYING, card, jnp.where(both, state.discards[0], NO_CARD)).astype(jnp.int8)
+    second = jnp.where(both, state.discards[1], NO_CARD).astype(jnp.int8)
+    left = computed_once(without(without(hand_of_player(state), first), second))
+    return state.replace(hand=jnp.where(is_mover(state)[:, None], left, state.hand))
 
 
 def place_bet(state: State, tens: chex.Array, *, when: chex.Array) -> State:
@@ -219,7 +230,7 @@ def take_trick(
     draws = asked == ABILITY_BENDT_1
     takes, draws, card, winner, asked = computed_once((takes, draws, card, winner, asked))
     top = state.top[state.round]
-    drawn = with_card(with_card(state.hand, top[0]), top[1])
+    drawn = computed_once(with_card(with_card(state.hand[jnp.maximum(winner, 0)], top[0]), top[1]))
     takes_and_draws = (takes & draws)[:, None]
     taken = state.replace(
         tricks=state.tricks + jnp.int8(1),
@@ -263,7 +274,7 @@ def close_round(env: "SkullKingEnv", state: State, points: chex.Array, *, when: 
     state = state.replace(total=state.total + jnp.where(when, points, 0).astype(jnp.int16))
     over = state.round + 1 == rounds
     following = (state.round + 1).astype(jnp.int8)
-    dealt = state.dealt[jnp.minimum(following, rounds - 1)]
+    dealt = computed_once(with_room_for_draw(state.dealt[jnp.minimum(following, rounds - 1)]))
     leader = seat_after(state.starter, following, seats)
     none = jnp.full_like(state.harry, -1)
     fresh = state.replace(
@@ -271,7 +282,7 @@ def close_round(env: "SkullKingEnv", state: State, points: chex.Array, *, when: 
         phase=jnp.full_like(state.phase, BIDDING),
         current_player=leader,
         leader=leader,
-        hand=with_room_for_draw(dealt),
+        hand=dealt,
         played=jnp.full_like(state.played, NO_CARD),
         tricks=jnp.zeros_like(state.tricks),
         tigress_is_pirate=jnp.zeros_like(state.tigress_is_pirate),
@@ -316,15 +327,15 @@ def is_mover(state: State) -> chex.Array:
 
 
 def without(hand: chex.Array, card: chex.Array) -> chex.Array:
-    """int8[seat, slot]: the ascending hand without `card`, which it must hold (NO_CARD: nothing changes)."""
+    """int8[slot]: the ascending hand without `card`, which it must hold (NO_CARD: nothing changes)."""
     return jnp.where(hand < card, hand, shifted(hand, -1, NO_CARD))
 
 
 def with_card(hand: chex.Array, card: chex.Array) -> chex.Array:
-    """int8[seat, slot]: the ascending hand with `card` sorted in; the last slot must be free."""
+    """int8[slot]: the ascending hand with `card` sorted in; the last slot must be free."""
     return jnp.minimum(hand, jnp.maximum(shifted(hand, 1, -1), card))
 
 
 def shifted(hand: chex.Array, places: int, fill: int) -> chex.Array:
-    """int8[seat, slot]: every slot moved by `places`; what becomes free is `fill`."""
-    return lax.pad(hand, jnp.int8(fill), [(0, 0, 0), (places, -places, 0)])
+    """int8[slot]: every slot moved by `places`; what becomes free is `fill`."""
+    return lax.pad(hand, jnp.int8(fill), [(places, -places, 0)])

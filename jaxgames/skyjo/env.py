@@ -105,5 +105,10 @@ class SkyjoEnv(Env[State]):
         return super().options | setup | {"ruleset": ruleset} | self.rules._asdict()
 
     @property
+    def usual_steps(self) -> int:
+        """Of random play; `max_steps` is a limit that no usual game comes near."""
+        return 32 * self.num_players * (2 if self.action_mode == "decision" else 1)
+
+    @property
     def num_actions(self) -> int:
         return NUM_DECISION_ACTIONS if self.action_mode == "decision" else NUM_MACRO_ACTIONS

@@ -4,6 +4,7 @@ import tyro
 
 from tests.long import __doc__ as about
 from tests.long.endgames import endgames
+from tests.long.hosts import hosts
 from tests.long.magictrick import magictrick
 from tests.long.options import options
 from tests.long.peeking import peeking
@@ -15,7 +16,7 @@ from tests.long.table import table
 
 CHECKS = {
     check.__name__: check
-    for check in (soak, options, endgames, peeking, magictrick, saboteur, schafkopf, skullking, table)
+    for check in (soak, options, hosts, endgames, peeking, magictrick, saboteur, schafkopf, skullking, table)
 }
 
 if __name__ == "__main__":
