@@ -177,11 +177,13 @@ def players(env: Env) -> str:
 
 def player_row(name: str) -> list[str]:
     card, manifest = cards.card(name), checkpoints.read_manifest(checkpoints.WEIGHTS / name)
-    decisions = sum(run["decisions"] for run in card.get("runs", []))
+    config = manifest.get("config", {})
+    before = sum(run["decisions"] for run in card.get("runs", [])[:-1])  # of the runs that this one started from
+    decisions = before + manifest.get("update", 0) * config.get("envs", 0) * config.get("steps", 0)
     trained = f"{decisions:,} decisions" if decisions else "not said"
     kind = manifest["network"].get("kind", "mlp")  # format 1 knew one kind
     figures = [cards.Strength(**each) for each in card.get("figures", [])]
-    strength = "<br>".join(f"`{each.agent}`: {each} ({each.games:,} games)" for each in figures)
+    strength = "<br>".join(f"`{each.agent}`: {each} ({each.games:,} games, {each.protocol})" for each in figures)
     return [f"`ppo:{name}`", kind, f"`{manifest['observation']}`", trained, strength or "not measured"]
 
 
