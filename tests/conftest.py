@@ -28,6 +28,7 @@ LONGEST = (
     "test_contract",
     "test_ppo_runs",
     "test_ppo",
+    "test_notebooks",
     "test_search",
     "test_strict_checks",
     "test_networks",
