@@ -309,8 +309,8 @@ def test_sj_19_sj_20_sj_33_a_tied_ender_e4(ruleset, scores):
 
 
 def test_sj_34_the_limit_ends_the_game_e4():
-    """SJ-35, section 8. SJ-63: everyone may still observe."""
-    table = Table(E4, score_limit=90).flip_lowest(20)
+    """SJ-35, section 8, a limit that is just reached. SJ-63: everyone may still observe."""
+    table = Table(E4, score_limit=92).flip_lowest(20)
     assert table.state.terminated
     assert table.tokens(1).global_token[3] == 3
     assert table.state.round_index == 1
@@ -395,6 +395,34 @@ def test_sj_30_a_hidden_triple_e7(ruleset, scores):
     assert records[-1] == [0, 5, X, X, min(scores), max(scores)]
     if ruleset == "official":
         assert records[0] == [1, 4, X, 3, 12, 0]
+
+
+@pytest.mark.parametrize(
+    ("most", "before", "cleared", "pile"),
+    [
+        (4, 0, [0, 2], [5, 5, 5, 7, 7, 7]),  # in the order of the columns
+        (2, 0, [0, 2], [5, 5, 5, 7, 7, 7]),
+        (1, 0, [0], [5, 5, 5]),
+        (2, 1, [0], [5, 5, 5]),  # one was cleared before
+        (1, 1, [], []),
+    ],
+)
+def test_sj_30_hidden_columns_clear_up_to_the_limit(most, before, cleared, pile):
+    env = jaxgames.make("skyjo", ruleset="official", max_clears_per_round=most)
+    state = Table(ruleset="official").state
+    board = np.array([5, 1, 7, 2, 5, 3, 7, 2, 5, 1, 7, 4], np.int8)  # columns 0 and 2 match
+    state = state.replace(
+        cards=np.stack([board, np.arange(12, dtype=np.int8)]),
+        status=np.full((2, 12), Slot.HIDDEN, np.int8),
+        clears=np.array([before, 0], np.int8),
+    )
+    turned, records = jax.jit(functools.partial(rounds.turn_all_up, env))(state, when=np.bool_(True))
+    gone = np.flatnonzero(np.asarray(turned.status[0]).reshape(3, 4)[0] == Slot.REMOVED).tolist()
+    assert gone == cleared
+    assert turned.clears.tolist() == [before + len(cleared), 0]
+    assert np.asarray(turned.discard)[state.discard_size : turned.discard_size].tolist() == pile
+    assert np.asarray(records.rows)[np.asarray(records.written), 3].tolist() == cleared
+    assert (np.asarray(turned.status[1]) == Slot.FACE_UP).all()
 
 
 def e8_position(table):
