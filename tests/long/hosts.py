@@ -69,7 +69,8 @@ def lose(folder: pathlib.Path, victim: int) -> None:
 
 def start(arguments: list[str], command: list[str] | None = None, variables: dict[str, str] | None = None, **pipes):
     command = [*(command or [sys.executable]), "train/ppo_skullking.py", *arguments]
-    return subprocess.Popen(command, cwd=ROOT, env=os.environ | (variables or {}), text=True, **pipes)
+    environment = os.environ | (variables or {})
+    return subprocess.Popen(command, cwd=ROOT, env=environment, text=True, stdout=subprocess.DEVNULL, **pipes)
 
 
 def slurm(process: int) -> dict[str, str]:
