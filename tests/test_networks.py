@@ -19,7 +19,7 @@ from agents.networks.policies import Gaussian, Joint, categorical
 from jaxgames.options import UserError
 from tests.sixth_game import KuhnEnv
 from tests.support import random_states
-from train import ppo
+from train import cards, ppo, seeing
 from train.rollout import Transition
 from train.settings import PPO
 
@@ -149,6 +149,25 @@ def test_decisions_are_legal_and_only_a_network_with_perfect_information_peeks(c
         assert apart.max() > 1e-3
 
 
+@pytest.mark.parametrize("name", agents.published())
+def test_no_published_player_peeks(name):
+    """Every network that comes along chooses the same in a world that it cannot tell from the true one."""
+    env = cards.env_of(checkpoints.read_manifest(checkpoints.WEIGHTS / name))
+    act = agents.make(f"ppo:{name}" if cards.is_honest(name) else f"worlds:{name},2", env)
+
+    @jax.jit
+    @jax.vmap
+    def twice(state, key):
+        player = state.current_player
+        world = env.determinize(jax.random.fold_in(key, 1), state, player)
+        return act(key, state, player), act(key, world, player), env.is_legal(state, act(key, state, player))
+
+    states = jax.jit(lambda key: random_states(env, key, ROWS, 40))(jax.random.key(1))
+    here, there, legal = twice(states, jax.random.split(jax.random.key(2), ROWS))
+    np.testing.assert_array_equal(here, there)
+    assert legal.all()
+
+
 def test_a_checkpoint_brings_back_the_network_and_refuses_what_does_not_fit(case, tmp_path):
     env, model = case.model.env, case.model
     about = checkpoints.describe(env, networks.describe(model), model.version)
@@ -274,6 +293,28 @@ def test_the_same_weights_play_at_any_table(kind, game, few, many):
     chex.assert_trees_all_equal(*(jax.tree.map(lambda leaf: leaf.shape, each) for each in shapes))
 
 
+@pytest.mark.parametrize("mode", ["decision", "macro"])
+def test_a_transformer_of_two_players_sits_down_with_four(mode, tmp_path):
+    """Skyjo: one set of weights, with and without public records; in the other mode it is refused in a sentence."""
+    two = jaxgames.make("skyjo", num_players=2, action_mode=mode, history_window_k=4)
+    model = networks.make("transformer", two, width=8)
+    about = checkpoints.describe(two, networks.describe(model), model.version)
+    checkpoints.save(tmp_path / "two", {"params": model.init(jax.random.key(0))}, about)
+    four = jaxgames.make("skyjo", num_players=4, action_mode=mode)
+    act = agents.make(f"ppo:{tmp_path / 'two'}", four)
+    states = jax.jit(lambda key: random_states(four, key, 8, 12))(jax.random.key(1))
+
+    @jax.jit
+    @jax.vmap
+    def legal(state, key):
+        return four.is_legal(state, act(key, state, state.current_player))
+
+    assert legal(states, jax.random.split(jax.random.key(2), 8)).all()
+    other = jaxgames.make("skyjo", num_players=2, action_mode="macro" if mode == "decision" else "decision")
+    with pytest.raises(CheckpointError, match="does not fit"):
+        agents.make(f"ppo:{tmp_path / 'two'}", other)
+
+
 def test_networks_have_the_sizes_of_the_rules_pages():
     """SC-60: 342-64-64 with heads 64-64; 55-512 with two stacks of two LSTMs. MT-44: 464 and 472 inputs."""
 
@@ -361,6 +402,51 @@ def test_a_network_with_perfect_information_plays_honestly_on_drawn_worlds(tmp_p
     action, elsewhere, mean = play(jax.random.key(0))
     assert action == elsewhere == np.argmax(mean)
     assert env.is_legal(state, action)
+
+
+@pytest.mark.parametrize("name", ["mlp", "lstm", "transformer", "pointer", "masked"])
+def test_a_critic_sees_what_is_hidden_and_the_player_goes_without_it(name):
+    """It begins as if it were not there; the secrets of another world change the value alone."""
+    case = make_case(name)
+    inner, env, player = case.model, case.model.env, case.states.current_player
+    model = seeing.with_critic(inner, 8)
+    params = model.put_player(model.init(jax.random.key(3)), case.params)
+    chex.assert_trees_all_equal(model.player_params(params), case.params)
+    assert (model.player, seeing.with_critic(inner, 0)) == (inner, inner)
+
+    @jax.jit
+    @jax.vmap
+    def looks(state, key, player):
+        world = env.determinize(key, state, player)
+        kept = [model.keep(each, player, model.look(each, player), model.legal(each)) for each in (state, world)]
+        (here, recalled), (there, _) = map(model.recall, kept)
+        return inner.look(state, player), model.legal(state), here, there, recalled
+
+    plain, legal, here, there, recalled = looks(case.states, case.keys, player)
+    chex.assert_trees_all_equal((here.view, recalled), (plain, legal))
+    if inner.version in env.honest_versions:
+        chex.assert_trees_all_equal(there.view, plain)
+    differ = np.asarray((here.secrets != there.secrets).any(-1))  # after the end nothing is hidden
+    assert differ.sum() > 5
+
+    def read(params, views):
+        return jax.vmap(lambda view: model.read(params, view))(views)
+
+    @jax.jit
+    def values(params, secrets):
+        return read(params, here._replace(secrets=secrets))
+
+    first = values(params, here.secrets)
+    expected = jax.vmap(lambda view: inner.read(case.params, view))(plain)
+    chex.assert_trees_all_close((first.heads, first.value), (expected.heads, expected.value), atol=1e-5)
+    gradient = jax.grad(lambda params: (values(params, here.secrets).value ** 2).sum())(params)["params"]
+    assert np.abs(gradient["more"]["kernel"]).max() > 0
+    params["params"]["more"]["kernel"] += 1.0
+    one, other = values(params, here.secrets), values(params, there.secrets)
+    chex.assert_trees_all_equal(one.heads, other.heads)
+    apart = np.abs(one.value - other.value)
+    assert np.median(apart[differ]) > 1e-4
+    assert apart[~differ].max(initial=0) < 1e-5
 
 
 @pytest.mark.parametrize(

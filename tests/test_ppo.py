@@ -1,5 +1,6 @@
 """The learner by numbers and identities: losses against numpy, advantages against a loop, a value that is learned."""
 
+import dataclasses
 import functools
 import itertools
 import sys
@@ -15,7 +16,7 @@ import pytest
 import agents
 import jaxgames
 from agents import networks
-from agents.networks import categorical, decide, network_agent
+from agents.networks import categorical, decide, network_agent, reconsider
 from jaxgames.cards import members, pack
 from tests.sixth_game import BET, PASS, KuhnEnv
 from tests.support import random_states
@@ -241,6 +242,46 @@ def test_the_loss_is_that_of_a_plain_numpy_reference(kuhn):
     assert ours == pytest.approx(theirs["loss"], abs=1e-4)
     for name, value in theirs.items():
         assert measured[name] == pytest.approx(value, abs=1e-4), name
+
+
+def test_a_magnet_pulls_by_its_divergence_and_follows_slowly(kuhn):
+    """The loss against numpy; an average that moves by its rate; without weight, the program without it."""
+    cfg = dataclasses.replace(SMALL, magnet_weight=0.3, magnet_rate=0.25)
+    params, batch, task = kuhn.learner.params, kuhn.batch, kuhn.task
+    rng = np.random.default_rng(0)
+    magnet = jax.tree.map(lambda leaf: leaf + rng.normal(size=leaf.shape).astype(np.float32), params)
+
+    @jax.jit
+    def both(magnet):
+        pulled, measured = ppo.loss(cfg, task, params, batch, 0.01, (), magnet)
+        plain, _ = ppo.loss(SMALL, task, params, batch, 0.01)
+        return pulled - plain, measured["magnet_kl"]
+
+    def log_probs(params):
+        def of_one(kept):
+            policy, _ = reconsider(task.model, params, kept)
+            return policy.below - jnp.log(policy.total)
+
+        return np.asarray(jax.vmap(of_one)(batch.transition.decision.kept), np.float64)
+
+    mine, theirs = log_probs(params), log_probs(magnet)
+    weight = np.asarray(batch.weight, np.float64)
+    expected = ((np.exp(mine) * (mine - theirs)).sum(-1) * weight).sum() / weight.sum()
+    assert expected > 0.01
+    difference, divergence = both(magnet)
+    assert divergence == pytest.approx(expected, rel=1e-3)
+    assert difference == pytest.approx(0.3 * expected, rel=1e-2)
+    assert both(params)[1] == pytest.approx(0, abs=1e-6)
+
+    learner = kuhn.learner._replace(magnet=magnet)
+    after, _ = jax.jit(lambda learner: ppo.learn(cfg, task, learner, batch, jax.random.key(1)))(learner)
+    moved = jax.tree.map(lambda old, new: 0.75 * old + 0.25 * new, magnet, after.params)
+    chex.assert_trees_all_close(after.magnet, moved, atol=1e-5)
+
+    def program(cfg):
+        return str(jax.make_jaxpr(lambda key: ppo.learn(cfg, task, kuhn.learner, batch, key))(jax.random.key(1)))
+
+    assert program(dataclasses.replace(SMALL, magnet_rate=0.9)) == program(SMALL)
 
 
 def test_what_an_update_reports_are_plain_statistics(kuhn):

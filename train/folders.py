@@ -97,7 +97,9 @@ class Folder:
 
     def _restore(self, folder: pathlib.Path) -> dict[str, np.ndarray]:
         items, manifest = checkpoints.load(folder, ("training",), self.env.id, self.env.version)
-        if manifest.get("config") != as_json(self.settings):
+        if as_json(self.settings) | manifest.get("config", {}) != as_json(
+            self.settings
+        ):  # settings may have been added
             raise CheckpointError(f"checkpoint: {folder} is of a run with other settings")
         self.restored = manifest["update"]
         self.rows = [row for row in read_log(self.folder / "metrics.csv") if row["update"] <= self.restored]
@@ -150,12 +152,13 @@ class Run(Folder):
     """The folder of a training by PPO."""
 
     def __init__(self, cfg: RunConfig, task: Task):
-        super().__init__(cfg, task.env, describe(task.model), task.model.version)
+        super().__init__(cfg, task.env, describe(task.model.player), task.model.version)
         self.cfg, self.task = cfg, task
 
     def checkpoint(self, training: Training) -> None:
         """Write where the training stands."""
-        self.save(int(training.learner.updates), training.learner.params, training)
+        params = self.task.model.player_params(training.learner.params)
+        self.save(int(training.learner.updates), params, training)
 
     def report(self, lines: dict[str, Figures]) -> pathlib.Path:
         """Write the final evaluation and draw the curve."""

@@ -64,6 +64,7 @@ class Learner(NamedTuple):
     optimiser: Any
     replay_optimiser: Any  # of the steps on replayed decisions, or ()
     past: PastSelves
+    magnet: Any  # a moving average of the parameters, or ()
     updates: chex.Array  # int32[]
 
 
@@ -107,8 +108,16 @@ def new_learner(cfg: PPO, task: Task, key: chex.PRNGKey) -> Learner:
         optimiser=make_optimiser(cfg, cfg.epochs * cfg.minibatches).init(params),
         replay_optimiser=make_optimiser(cfg, cfg.replay_steps).init(params) if cfg.replay else (),
         past=opponents.first_selves(params, cfg.past_selves),
+        magnet=params if cfg.magnet_weight else (),
         updates=jnp.int32(0),
     )
+
+
+def starting(cfg: PPO, task: Task, learner: Learner, player: Params) -> Learner:
+    """The learner with the parameters of another player to begin with."""
+    params = task.model.put_player(learner.params, player)
+    magnet = jax.tree.map(jnp.array, params) if cfg.magnet_weight else ()  # a copy: a call takes what it is given
+    return learner._replace(params=params, past=opponents.first_selves(params, cfg.past_selves), magnet=magnet)
 
 
 def new_games(cfg: PPO, task: Task, learner: Learner, key: chex.PRNGKey) -> Games:
@@ -198,7 +207,9 @@ def learn(
         rows, weight = rows
         part = jax.tree.map(lambda leaf: leaf[rows], batch)
         part = part._replace(weight=part.weight * weight)
-        gradient, losses = jax.grad(loss, argnums=2, has_aux=True)(cfg, task, params, part, entropy_weight, axis)
+        gradient, losses = jax.grad(loss, argnums=2, has_aux=True)(
+            cfg, task, params, part, entropy_weight, axis, learner.magnet
+        )
         gradient, losses = across(axis, (gradient, losses))
         change, state = optimiser.update(gradient, state, params)
         return (optax.apply_updates(params, change), state), losses | {"gradient_norm": optax.tree.norm(gradient)}
@@ -209,7 +220,12 @@ def learn(
     (params, state), losses = jax.lax.scan(step, (learner.params, learner.optimiser), rows)
     updates = learner.updates + 1
     past = opponents.keep_self(learner.past, params, updates, cfg.past_every)
-    learner = learner._replace(params=params, optimiser=state, past=past, updates=updates)
+    magnet = (
+        jax.tree.map(lambda old, new: old + cfg.magnet_rate * (new - old), learner.magnet, params)
+        if cfg.magnet_weight
+        else ()
+    )
+    learner = learner._replace(params=params, optimiser=state, past=past, magnet=magnet, updates=updates)
     return learner, jax.tree.map(jnp.mean, losses)
 
 
@@ -279,9 +295,9 @@ def experience(batch: Batch) -> replay.Experience:
 
 
 def loss(
-    cfg: PPO, task: Task, params: Params, batch: Batch, entropy_weight: chex.Array, axis: Axis = ()
+    cfg: PPO, task: Task, params: Params, batch: Batch, entropy_weight: chex.Array, axis: Axis = (), magnet: Any = ()
 ) -> tuple[chex.Array, dict]:
-    """The clipped objective with value and entropy terms over the rows that teach.
+    """The clipped objective with value and entropy terms over the rows that teach, and the pull of the magnet.
 
     Averaged over all shards it is the mean over all their rows, however these fall on the shards.
     """
@@ -293,10 +309,11 @@ def loss(
 
     def reconsidered(kept, choice):
         policy, out = reconsider(task.model, params, kept)
-        return policy.log_prob(choice), policy.entropy(), out.value, out.labels
+        pull = policy.kl(reconsider(task.model, magnet, kept)[0]) if cfg.magnet_weight else ()
+        return policy.log_prob(choice), policy.entropy(), pull, out.value, out.labels
 
     decision = batch.transition.decision
-    log_prob, entropy, value, predicted = jax.vmap(reconsidered)(decision.kept, decision.choice)
+    log_prob, entropy, pull, value, predicted = jax.vmap(reconsidered)(decision.kept, decision.choice)
     log_ratio = log_prob - decision.log_prob
     ratio = jnp.exp(log_ratio)
     centred = batch.advantage - across(axis, mean(batch.advantage))
@@ -311,6 +328,9 @@ def loss(
     label_losses = {f"{name}_loss": mean(each) for name, each in labels.items()}
     total_loss = losses["policy_loss"] + cfg.value_weight * losses["value_loss"] - entropy_weight * losses["entropy"]
     total_loss += cfg.auxiliary_weight * sum(label_losses.values())
+    if cfg.magnet_weight:
+        losses["magnet_kl"] = mean(pull)
+        total_loss += cfg.magnet_weight * losses["magnet_kl"]
     measured = {
         "loss": total_loss,
         "approx_kl": mean(ratio - 1 - log_ratio),

@@ -23,7 +23,7 @@ from jaxgames.magictrick.cards import BID, NUM_SLOTS, PASS
 from jaxgames.magictrick.rules import hidden_slots
 from jaxgames.magictrick.state import State
 from jaxgames.options import UserError
-from train import opponents, runs
+from train import opponents, runs, seeing
 from train.ppo import Task
 from train.settings import RunConfig
 
@@ -70,7 +70,7 @@ def make_task(cfg: Config) -> Task:
     if cfg.bids_from < NUM_SLOTS - 1:
         model = dataclasses.replace(model, shape=functools.partial(late_bids, cfg.bids_from))
     scale = 1 / cfg.unit if cfg.reward == "points" else 1.0
-    return Task(model, opponents.parse(cfg.opponents), reward_scale=scale)
+    return Task(seeing.with_critic(model, cfg.critic), opponents.parse(cfg.opponents), reward_scale=scale)
 
 
 def late_bids(most_hidden: int, state: State, legal: chex.Array) -> chex.Array:

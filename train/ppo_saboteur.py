@@ -2,12 +2,11 @@
 
     python train/ppo_saboteur.py  # its length is not measured yet
     python train/ppo_saboteur.py --network hybrid               # the three-headed policy of the design document
-    python train/ppo_saboteur.py full --run runs/roles --total-steps 50000000
+    python train/ppo_saboteur.py full --run runs/roles --total-steps 50000000 --nearer-goals 3 5
     python train/ppo_saboteur.py --resume runs/roles
 
 The way to the gold is long for who lays cards at random. `hints` pays for every step nearer to it (saboteurs: further
-away) and takes that back at the end; `goal_x` shortens the way, and a run can `start_from` another one with nearer
-goals, since no weight depends on the board or on the number of players.
+away) and takes that back at the end; `nearer_goals` shortens the way at first: no weight depends on the board.
 """
 
 import dataclasses
@@ -24,7 +23,8 @@ from jaxgames.saboteur import SaboteurEnv
 from jaxgames.saboteur.cards import GOLD
 from jaxgames.saboteur.cells import FAR, goal_distances
 from jaxgames.saboteur.mine import frontier
-from train import opponents, runs
+from train import opponents, runs, seeing
+from train.folders import new_name
 from train.ppo import Task
 from train.settings import RunConfig
 
@@ -38,7 +38,11 @@ class Config(RunConfig):
     num_players: int = 2
     """seats at the table"""
     goal_x: int = 8
-    """column of the goals: 8 in the game, fewer for a curriculum"""
+    """column of the goals: 8 in the game"""
+    nearer_goals: tuple[int, ...] = ()
+    """a curriculum: other columns in runs before this one, each of which starts from the one before"""
+    nearer_steps: int = 1_000_000
+    """decisions of each of these runs"""
     rounds: int = 1
     """of a full game"""
     reward: Literal["seed", "team", "gold", "win"] = "seed"
@@ -78,7 +82,7 @@ def make_task(cfg: Config) -> Task:
         model = networks.make("pointer", env, width=cfg.width, dtype=cfg.precision)
     scale = 1.0 if is_full else 0.1
     return Task(
-        model,
+        seeing.with_critic(model, cfg.critic),
         opponents.parse(cfg.opponents),
         potential=nearness_to_gold(env, cfg.hints) if cfg.hints else None,
         reward_scale=scale,
@@ -98,5 +102,21 @@ def nearness_to_gold(env: SaboteurEnv, weight: float) -> Callable[[Any], chex.Ar
     return potential
 
 
+def stages(cfg: Config) -> list[Config]:
+    """The runs of a curriculum, the one with the nearest goals first."""
+    if not cfg.nearer_goals:
+        return [cfg]
+    name, start, planned = cfg.run or new_name("saboteur"), cfg.start_from, []
+    for goal_x in cfg.nearer_goals:
+        run = f"{name}-goal_x{goal_x}"
+        planned.append(
+            dataclasses.replace(
+                cfg, nearer_goals=(), goal_x=goal_x, total_steps=cfg.nearer_steps, run=run, start_from=start
+            )
+        )
+        start = run
+    return [*planned, dataclasses.replace(cfg, nearer_goals=(), run=name, start_from=start)]
+
+
 if __name__ == "__main__":
-    sys.exit(runs.main(Config, make_task, __doc__, PRESETS))
+    sys.exit(runs.main(Config, make_task, __doc__, PRESETS, stages))

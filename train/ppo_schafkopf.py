@@ -16,7 +16,7 @@ from typing import Any, Literal
 import jaxgames
 from agents import networks
 from agents.schafkopf import shaped_mask
-from train import opponents, runs
+from train import opponents, runs, seeing
 from train.auxiliary_schafkopf import Auxiliary
 from train.ppo import Task
 from train.settings import RunConfig
@@ -91,7 +91,12 @@ def make_task(cfg: Config) -> Task:
         model = networks.make("mlp", env, "full", widths=cfg.widths, **shared)
     if cfg.shaping:
         model = dataclasses.replace(model, shape=lambda state, legal: shaped_mask(env, state))
-    return Task(model, opponents.parse(cfg.opponents), auxiliary=auxiliary, reward_scale=1 / cfg.unit)
+    return Task(
+        seeing.with_critic(model, cfg.critic),
+        opponents.parse(cfg.opponents),
+        auxiliary=auxiliary,
+        reward_scale=1 / cfg.unit,
+    )
 
 
 if __name__ == "__main__":

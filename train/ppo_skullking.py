@@ -20,7 +20,7 @@ from jaxgames.options import UserError
 from jaxgames.skullking.cards import ABILITY_ROSIE
 from jaxgames.skullking.env import ABILITIES
 from jaxgames.skullking.rewards import SCHEMES
-from train import opponents, runs
+from train import opponents, runs, seeing
 from train.auxiliary_skullking import Auxiliary
 from train.ppo import Task
 from train.settings import RunConfig
@@ -77,7 +77,7 @@ def make_task(cfg: Config) -> Task:
     mixture = opponents.parse(cfg.opponents)
     if cfg.curriculum_opponents:
         mixture = opponents.in_stages(opponents.parse(cfg.curriculum_opponents), mixture, int(first_update.max()))
-    return Task(model, mixture, deal_data, auxiliary, ability_priority)
+    return Task(seeing.with_critic(model, cfg.critic), mixture, deal_data, auxiliary, ability_priority)
 
 
 def ability_priority(state):

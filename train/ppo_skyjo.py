@@ -14,7 +14,7 @@ from typing import Literal
 
 import jaxgames
 from agents import networks
-from train import opponents, runs
+from train import opponents, runs, seeing
 from train.ppo import Task
 from train.settings import RunConfig
 
@@ -60,7 +60,7 @@ def make_task(cfg: Config) -> Task:
     else:
         model = networks.make("mlp", env, "flat", widths=cfg.widths, dtype=cfg.precision)
     scale = 1 / cfg.unit if cfg.reward_mode == "round_score" else 1.0
-    return Task(model, opponents.parse(cfg.opponents), reward_scale=scale)
+    return Task(seeing.with_critic(model, cfg.critic), opponents.parse(cfg.opponents), reward_scale=scale)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import enum
 import functools
 import math
 import operator
+import pathlib
 import signal
 import sys
 import time
@@ -72,10 +73,13 @@ def main(
     make_task: Callable[[Any], Task],
     description: str | None,
     presets: Mapping[str, RunConfig] | None = None,
+    stages: Callable[[Any], list[Any]] = lambda cfg: [cfg],
 ) -> int:
     """A training script: settings from the command line, then the run; returns the exit code.
 
-    The name of a preset may come first: its settings are then the defaults. Without one they suit the device.
+    The name of a preset may come first: its settings are then the defaults. Without one they suit the device. Settings
+    may stand for several runs, one after another, each in a folder of its own: the same command again passes over those
+    that are complete, and goes on where it was stopped.
     """
     known = dict(presets or {}) | {"narrow": config(), "wide": wide(config())}
     arguments = sys.argv[1:]
@@ -87,12 +91,18 @@ def main(
     try:
         cfg = read(default)
         devices.join(cfg)
-        if cfg.resume:
-            cfg = resumed_config(cfg)
-        elif default is None and jax.default_backend() != "cpu":
+        if not cfg.resume and default is None and jax.default_backend() != "cpu":
             cfg = read(known["wide"])
             print(f"{jax.default_backend()}: wide settings; those of a CPU with {sys.argv[0]} narrow")
-        return drive(cfg, make_task)
+        planned = [resumed_config(cfg)] if cfg.resume else stages(cfg)
+        for stage in planned:
+            if len(planned) > 1 and (folder := pathlib.Path(stage.run)).exists():
+                if (folder / "evaluation.md").exists():
+                    continue
+                stage = resumed_config(config(resume=stage.run))
+            if code := drive(stage, make_task):
+                return code
+        return 0
     except UserError as error:
         print(error, file=sys.stderr)
         return BAD_INPUT
@@ -191,7 +201,7 @@ def prepare(cfg: RunConfig, make_task: Callable[[Any], Task], say: Callable[[str
 def load_start(cfg: RunConfig, task: Task, network: str) -> Any:
     """The parameters of another network, if this run can go on from them."""
     params = load(network, task.env)[1]
-    like = jax.eval_shape(lambda key: ppo.new_learner(cfg, task, key).params, jax.random.key(0))
+    like = jax.eval_shape(task.model.player.init, jax.random.key(0))
     if jax.tree.map(np.shape, params) != jax.tree.map(np.shape, like):
         raise UserError(f"config: start_from = {cfg.start_from} is a network with other widths or heads than this run")
     return params
@@ -215,8 +225,10 @@ def restored_or_new(job: Job) -> Training:
     begin = jax.jit(start, out_shardings=place)
     each = [begin(jax.random.key(run.cfg.seed)) for run in job.runs]
     if job.start is not None:
-        given = jax.device_put((job.start, opponents.first_selves(job.start, cfg.past_selves)), place.learner)
-        each = [one._replace(learner=one.learner._replace(params=given[0], past=given[1])) for one in each]
+        each = [
+            one._replace(learner=jax.device_put(ppo.starting(cfg, job.task, one.learner, job.start), place.learner))
+            for one in each
+        ]
     return each[0] if len(each) == 1 else jax.tree.map(lambda *leaves: jnp.stack(leaves), *each)
 
 
@@ -263,7 +275,10 @@ def train(
             for rows, one in zip(logs, found, strict=True):
                 rows[-1] |= flatten(one)
             headline = job.task.protocol.headline
-            bar.update(line, last=f"{headline} {over_seeds(found)[headline][0]:.1f} vs {cfg.rivals[0]}")
+            last = f"{headline} {over_seeds(found)[headline][0]:.1f} vs {cfg.rivals[0]}"
+            bar.update(line, last=last)
+            if not bar.console.is_terminal:  # where the bar is not seen
+                bar.console.print(f"{done * size:,} decisions: {last}", soft_wrap=True)
         bar.update(line, completed=done * size)
         is_due = done % cfg.checkpoint_every == 0 or done == cfg.updates
         halt, sentence = write(job, logs, training if is_due else None)

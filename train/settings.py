@@ -47,6 +47,10 @@ class PPO:
     """weight of the entropy bonus at the start"""
     final_entropy_weight: float = 0.001
     """and at the end: the schedule is linear"""
+    magnet_weight: float = 0.0
+    """weight of a pull towards a moving average of the policy: KL(policy, average); 0 for none"""
+    magnet_rate: float = 0.05
+    """how far that average moves towards the policy after every update"""
     past_selves: int = 8
     """past selves that are kept, spread over the whole run"""
     past_every: int = 10
@@ -69,7 +73,7 @@ class PPO:
         for name in ("learning_rate", "final_learning_rate", "max_gradient", "clip"):
             if not 0 < getattr(self, name) < math.inf:
                 raise UserError(f"config: {name} must be above 0, got {getattr(self, name)!r}")
-        for name in ("gamma", "lam"):
+        for name in ("gamma", "lam", "magnet_rate"):
             if not 0 <= getattr(self, name) <= 1:
                 raise UserError(f"config: {name} must be in 0..1, got {getattr(self, name)!r}")
         if self.envs * self.steps % self.minibatches:
@@ -81,7 +85,7 @@ class PPO:
             raise UserError(
                 f"config: envs = {self.envs} must divide by past_selves = {self.past_selves}, which share the games"
             )
-        for name in ("auxiliary_weight", "replay", "replay_steps", "value_weight", "entropy_weight"):
+        for name in ("auxiliary_weight", "magnet_weight", "replay", "replay_steps", "value_weight", "entropy_weight"):
             if getattr(self, name) < 0:
                 raise UserError(f"config: {name} must not be below 0, got {getattr(self, name)!r}")
         if 0 < self.replay < self.rows:
@@ -129,6 +133,8 @@ class RunConfig(PPO):
     """who sits at the other seats in training, as kind=share: self, past, random, rule, ppo:<folder> ..."""
     rivals: tuple[str, ...] = ("rule", "random")
     """agents that the result is measured against"""
+    critic: int = 0
+    """units of a critic that sees hidden cards while it trains; the player never does; 0 for none"""
     precision: str = "float32"
     """of the matrix products: float32, or bfloat16 on hardware that has it"""
     shards: int = 0
@@ -169,6 +175,8 @@ class RunConfig(PPO):
         opponents.parse(self.opponents)
         if self.precision not in ("float32", "bfloat16"):
             raise UserError(f"config: precision must be float32 or bfloat16, got {self.precision!r}")
+        if self.critic < 0:
+            raise UserError(f"config: critic must not be below 0, got {self.critic}")
         if not self.rivals:
             raise UserError("config: rivals must name at least one agent to be measured against")
 

@@ -90,7 +90,7 @@ def load(path: str, env: Env) -> tuple[Model, Params]:
     items, manifest = checkpoints.load(checkpoints.find(path), ("params",), env.id, env.version)
     try:
         model = _read(env, manifest)
-        expected = jax.eval_shape(lambda: model.init(jax.random.key(0)))
+        expected = jax.eval_shape(lambda: _first_thoughts(model))[0]
     except (KeyError, TypeError, ValueError) as error:
         raise checkpoints.CheckpointError(f"checkpoint: {path} is of a network that does not fit: {error}") from error
     shapes, needed = (jax.tree.map(lambda leaf: tuple(leaf.shape), tree) for tree in (items["params"], expected))
@@ -110,6 +110,13 @@ def load_honest(path: str, env: Env) -> tuple[Model, Any]:
             f"agents: {path} reads {model.version!r}, which shows hidden cards; play it as worlds:{path},16"
         )
     return model, params
+
+
+def _first_thoughts(model: Model) -> tuple[Params, Policy]:
+    """New parameters and what they say about a first move: it fails where heads and choices do not fit together."""
+    key = jax.random.key(0)
+    params, state = model.init(key), model.env.init(key)
+    return params, consider(model, params, state, state.current_player)[0]
 
 
 def _read(env: Env, manifest: dict[str, Any]) -> Model:

@@ -56,7 +56,9 @@ class Hybrid(nn.Module):
             deviation=jnp.float32(self.deviation),
             orientation=head(2, "orientation", 0.01),
         )
-        return Output(wishes, head(1, "value", 1.0)[0], Labels(self.auxiliary, self.dtype, name="labels")(hidden))
+        return Output(
+            wishes, head(1, "value", 1.0)[0], Labels(self.auxiliary, self.dtype, name="labels")(hidden), hidden
+        )
 
 
 class HybridModel(Model[State]):

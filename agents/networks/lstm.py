@@ -61,7 +61,7 @@ class LSTM(nn.Module):
             )
         )
         labels = Labels(self.auxiliary, self.dtype, name="labels")(hidden)
-        return Output(logits.astype(jnp.float32), value.astype(jnp.float32)[0], labels)
+        return Output(logits.astype(jnp.float32), value.astype(jnp.float32)[0], labels, hidden)
 
 
 class SequenceModel(Model):

@@ -52,7 +52,7 @@ class MLP(nn.Module):
             logits, value = out[..., :-1], out[..., -1]
         forced = self.num_actions - logits.shape[-1]
         logits = jnp.pad(logits, [(0, 0)] * (logits.ndim - 1) + [(0, forced)])
-        return Output(logits, value, self.labels(hidden))
+        return Output(logits, value, self.labels(hidden), hidden)
 
 
 class FlatModel(Model):

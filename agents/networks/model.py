@@ -27,6 +27,7 @@ class Output(NamedTuple):
     heads: Any  # what `Model.policy` makes a distribution of
     value: chex.Array  # float32[]  the return to come
     labels: dict[str, chex.Array]  # {name: float32[size]}, predictions of auxiliary heads; unread, they cost nothing
+    hidden: chex.Array  # [width]  what the trunk says to the heads
 
 
 class Kept(NamedTuple):
@@ -90,6 +91,20 @@ class Model(Generic[StateT]):
         """What the network says about a view."""
         return self.network.apply(params, view)  # type: ignore[return-value]
 
+    @property
+    def player(self) -> "Model[StateT]":
+        """The model without what only a training knows: this is what plays and is published."""
+        return dataclasses.replace(self, shape=None)
+
+    def player_params(self, params: Params) -> Params:
+        """The parameters that `player` needs."""
+        return params
+
+    def put_player(self, params: Params, given: Params) -> Params:
+        """`params` with those of another player in their place."""
+        del params
+        return given
+
     def init(self, key: chex.PRNGKey) -> Params:
         """Parameters that have learned nothing."""
         return self.network.init(key, jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), self.view_shapes()))
@@ -133,7 +148,7 @@ def judge(model: Model[StateT], params: Params, view: Any, legal: Any) -> tuple[
 
 def network_agent(model: Model[StateT], params: Params, greedy: bool = False):
     """The network as an agent; `params` may be traced, so one compilation serves every stage of a training."""
-    model = dataclasses.replace(model, shape=None)
+    model, params = model.player, model.player_params(params)
 
     def act(key: chex.PRNGKey, state: StateT, player: chex.Array) -> chex.Array:
         return decide(model, params, state, player, key, greedy).action

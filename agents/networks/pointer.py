@@ -93,7 +93,7 @@ class Pointer(nn.Module):
             rest = [dense(1, "skip", 0.01)(context)]
         logits = jnp.concatenate([board.ravel(), *rest]).astype(jnp.float32)
         value = dense(1, "value")(context).astype(jnp.float32)[0]
-        return Output(logits, value, Labels(self.auxiliary, self.dtype, name="labels")(context))
+        return Output(logits, value, Labels(self.auxiliary, self.dtype, name="labels")(context), context)
 
 
 class PointerModel(Model[State]):

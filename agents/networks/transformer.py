@@ -75,7 +75,7 @@ class Transformer(nn.Module):
             hidden_layer(self.width, self.dtype, "judge")(jnp.concatenate([decision, tokens[NUM_COLUMNS * n], mean]))
         )
         value = dense(1, "value")(hidden).astype(jnp.float32)[0]
-        return Output(logits, value, Labels(self.auxiliary, self.dtype, name="labels")(hidden))
+        return Output(logits, value, Labels(self.auxiliary, self.dtype, name="labels")(hidden), hidden)
 
     def record_tokens(self, records: chex.Array, n: int, dense) -> tuple[chex.Array, chex.Array]:
         """([record, width], bool[record]): what was done, by whom, with which cards; the board shows where."""
