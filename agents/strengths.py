@@ -3,8 +3,9 @@
 Figures of bots are those of docs/results; a published network has them on its card.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import jaxgames
 from agents import cards, checkpoints
 
 # By game and spec, the weakest first.
@@ -41,14 +42,27 @@ class Offer(NamedTuple):
 
     spec: str
     strength: str
-    num_players: int | None  # what a network was trained for; None: any number
+    num_players: int | None = None  # what a network was trained for; None: any number
+    options: dict[str, Any] = {}  # noqa: RUF012  likewise, where it is not the game's default
 
 
 def offers(game: str) -> list[Offer]:
     """The agents of a game that can be named without a path: bots and searches, then published networks."""
-    found = [Offer(spec, phrase, None) for spec, phrase in STRENGTHS.get(game, {"random": ""}).items()]
+    found = [Offer(spec, phrase) for spec, phrase in STRENGTHS.get(game, {"random": ""}).items()]
     for name in cards.published(game):
         manifest = checkpoints.read_manifest(checkpoints.WEIGHTS / name)
         phrase = str(cards.strength(f"ppo:{name}") or "a trained network")
-        found.append(Offer(f"ppo:{name}", phrase, manifest["options"].get("num_players")))
+        found.append(network(f"ppo:{name}", phrase, manifest))
     return found
+
+
+def network(spec: str, phrase: str, manifest: dict[str, Any]) -> Offer:
+    """A network with what it needs of the game. How it was rewarded is nobody's business at a table."""
+    usual = jaxgames.make(manifest["game"]).options
+    given = {name: value for name, value in manifest["options"].items() if not name.startswith("reward")}
+    number = given.pop("num_players", None)
+    return Offer(spec, phrase, number, {name: value for name, value in given.items() if value != _listed(usual[name])})
+
+
+def _listed(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value

@@ -89,7 +89,7 @@ def wait_for_turn(page: Page, after: int = -1) -> bool:
 
 def standing(page: Page) -> tuple[int, bool]:
     """How many moves have been made, and whether this seat is to move, as the page shows it."""
-    table = page.evaluate("() => ({ ...document.querySelector('.felt').dataset })")
+    table = page.evaluate("() => ({ ...document.querySelector('.felt')?.dataset })")
     return int(table.get("step", -1)), table.get("mine") == "true"
 
 

@@ -227,6 +227,7 @@ def test_two_people_at_one_table_see_their_own_cards(visit, address):
     deal(mine, address, "schafkopf", seats)
     link = mine.get_by_label("Link for seat 2").input_value()
     other.goto(link)
+    other.locator(".felt svg").wait_for()
     pages = {0: mine, 2: other}
     waiting = {0: -1, 2: -1}
     while mine.locator(".felt").get_attribute("data-over") == "false":
@@ -259,6 +260,14 @@ def test_agents_can_be_watched_and_paused(visit, address):
     page.get_by_role("button", name="Pause").click()
     page.get_by_role("button", name="Go on").wait_for()
     assert told(page)[-1]["seat"] is None  # who plays no seat may see all
+
+
+def test_choosing_a_network_sets_the_options_that_it_was_trained_for(visit, address):
+    page = visit()
+    page.goto(f"{address}#game=skyjo")
+    assert page.locator("#option-action_mode").input_value() == "macro"
+    page.locator("#seat1").select_option("ppo:skyjo")
+    assert page.locator("#option-action_mode").input_value() == "decision"
 
 
 def test_a_foreign_page_is_refused(visit, address):

@@ -145,8 +145,10 @@ def test_agents_are_named_and_of_a_size_that_a_table_can_wait_for(spec, words):
 @pytest.mark.parametrize("game", jaxgames.games())
 def test_every_agent_of_the_repository_can_be_sat_at_the_table(game):
     """Where the agent itself refuses (it plays another game or mode), the table says the same."""
-    env = jaxgames.make(game)
-    networks = [offer.spec.removeprefix("ppo:") for offer in players.offers(game) if offer.spec.startswith("ppo:")]
+    trained = [offer for offer in players.offers(game) if offer.spec.startswith("ppo:")]
+    networks = [offer.spec.removeprefix("ppo:") for offer in trained]
+    needs = {"num_players": trained[0].num_players, **trained[0].options} if trained else {}
+    env = jaxgames.make(game, **needs)
     for name in agents.names(env):
         if "<network>" not in _usage(env, name):
             spec = name
@@ -172,6 +174,14 @@ def _refusal(make, *arguments):
 def _usage(env, name):
     """How the spec of an agent is written; its arguments without a default in < >."""
     return _refusal(agents.make, f"{name}:no_such=argument", env)
+
+
+def test_a_network_is_offered_with_the_options_that_it_was_trained_for():
+    (offer,) = (offer for offer in players.offers("skyjo") if offer.spec == "ppo:skyjo")
+    assert offer.options["action_mode"] == "decision"
+    assert not any(name.startswith("reward") for name in offer.options)
+    (offer,) = (offer for offer in players.offers("skullking") if offer.spec == "ppo:skullking")
+    assert (offer.num_players, offer.options) == (4, {})
 
 
 def test_whoever_starts_the_server_can_admit_a_network_of_their_own(monkeypatch):
@@ -444,7 +454,8 @@ def test_every_game_can_be_offered():
     assert set(about) == {"magictrick", "saboteur", "schafkopf", "skullking", "skyjo"}
     assert about["skyjo"]["players"] == [2, 3, 4, 5, 6, 7, 8]
     for game, offered in about.items():
-        env = jaxgames.make(game)
         for offer in offered["agents"]:
+            number = {} if offer["num_players"] is None else {"num_players": offer["num_players"]}
+            env = jaxgames.make(game, **number, **offer["options"])
             assert callable(agents.make(offer["spec"], env)), offer
             assert offer["strength"]

@@ -37,7 +37,7 @@ def offers(game: str) -> list[strengths.Offer]:
     for name, folder in _networks.items():
         manifest = checkpoints.read_manifest(checkpoints.find(folder))
         if manifest["game"] == game:
-            found.append(strengths.Offer(f"ppo:{name}", "your network", manifest["options"].get("num_players")))
+            found.append(strengths.network(f"ppo:{name}", "your network", manifest))
     return found
 
 

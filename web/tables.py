@@ -262,7 +262,14 @@ class Table:
         """What `view` gives; nobody may move meanwhile."""
         game = self.game
         places = [{"name": "you" if seat == viewer else place.spec} for seat, place in enumerate(self.seats)]
-        about = {"type": "table", "game": self.env.id, "seat": viewer, "seats": places, "people": len(self.people)}
+        about: dict[str, Any] = {
+            "type": "table",
+            "game": self.env.id,
+            "options": records.plain(self.env.options),
+            "seat": viewer,
+            "seats": places,
+            "people": len(self.people),
+        }
         if game is None:
             return about | {"waiting": True}
         mine = viewer is not None and game.player == viewer and not game.is_over

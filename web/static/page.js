@@ -59,6 +59,11 @@ function showLobby(game) {
     const agents = about.agents.filter((agent) => agent.num_players === null || agent.num_players === number);
     seats.replaceChildren(...Array.from({ length: number }, (_, seat) => seatField(seat, agents, before[seat])));
   };
+  seats.addEventListener("change", (event) => {
+    const needs = about.agents.find(({ spec }) => spec === event.target.value)?.options ?? {};
+    for (const [name, value] of Object.entries(needs)) writeOption(options.querySelector(`#option-${name}`), value);
+    if (Object.keys(needs).length) say(`${event.target.value} was trained for other options: they are set now.`);
+  });
   count.addEventListener("change", drawSeats);
   drawSeats();
   const file = el("input", { type: "file", id: "record", accept: ".json,.jsonl" });
@@ -96,7 +101,7 @@ function openTables() {
 
 function seatField(seat, agents, before) {
   // A search compiles for a minute before its first move: it is there to be chosen, not to be waited for unasked.
-  const plain = agents.filter(({ spec }) => spec.startsWith("ppo") || spec.startsWith("rule"));
+  const plain = agents.filter(({ spec, options }) => /^(ppo|rule)/.test(spec) && !Object.keys(options).length);
   const usual = before ?? (seat === 0 ? "person" : (plain.at(-1) ?? agents[0]).spec);
   const isListed = usual === "person" || agents.some(({ spec }) => spec === usual);
   const id = `seat${seat}`;
@@ -128,9 +133,15 @@ function optionField(name, value) {
   const usual = JSON.stringify(value);
   const shared = { "data-option": name, "data-usual": usual, id: `option-${name}` };
   const field = typeof value === "boolean"
-    ? el("input", { ...shared, type: "checkbox", checked: value })
-    : el("input", { ...shared, type: "text", value: typeof value === "string" ? value : usual });
+    ? el("input", { ...shared, type: "checkbox" })
+    : el("input", { ...shared, type: "text" });
+  writeOption(field, value);
   return el("label", { for: shared.id }, el("span", {}, name.replaceAll("_", " ")), field);
+}
+
+function writeOption(field, value) {
+  if (field.type === "checkbox") field.checked = value;
+  else field.value = typeof value === "string" ? value : JSON.stringify(value);
 }
 
 function readOption(field) {

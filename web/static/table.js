@@ -195,8 +195,9 @@ export class Table {
     this.pause.textContent = table.paused ? "Go on" : "Pause";
     this.again.hidden = this.save.hidden = !table.over;
     if (this.adviser.options.length) return;
-    const agents = this.games[table.game].agents.filter(({ spec, num_players: number }) =>
-      spec !== "random" && (number === null || number === table.seats.length));
+    const agents = this.games[table.game].agents.filter(({ spec, num_players: number, options }) =>
+      spec !== "random" && (number === null || number === table.seats.length) &&
+      Object.entries(options).every(([name, value]) => JSON.stringify(value) === JSON.stringify(table.options[name])));
     const usual = agents.findLast(({ spec }) => spec.startsWith("ppo")) ?? agents.findLast(({ spec }) => spec.startsWith("rule"));
     this.adviser.replaceChildren(...agents.map((agent) =>
       el("option", { value: agent.spec, selected: agent === usual, title: agent.strength }, agent.spec)));
