@@ -1,5 +1,7 @@
 """One program on one device, on eight, and exported for other platforms."""
 
+import dataclasses
+import importlib
 import os
 import pathlib
 import socket
@@ -12,11 +14,13 @@ import pytest
 
 import jaxgames
 from agents import networks
+from jaxgames.options import UserError
 from train import devices, ppo
-from train.settings import PPO
+from train.settings import PPO, RunConfig, wide
 
 ROOT = pathlib.Path(__file__).parent.parent
 ENV = jaxgames.make("skullking", num_players=2, hand_sizes=(1, 1))
+CHANGED = ("envs", "steps", "epochs", "minibatches", "learning_rate")  # by `wide`
 CFG = PPO(total_steps=2 * 32 * 8, envs=32, steps=8, minibatches=2, epochs=1, past_selves=2)
 
 
@@ -78,6 +82,24 @@ def test_games_that_cannot_be_shared_out_are_refused():
         devices.one_shard(CFG, 3)
     with pytest.raises(ValueError, match="must divide by the number of devices, 2"):
         devices.make_mesh(3, [None, None])
+
+
+@pytest.mark.parametrize("game", ["skullking", "schafkopf", "skyjo", "saboteur", "magictrick"])
+def test_wide_settings_are_settings_of_every_page(game):
+    narrow = importlib.import_module(f"train.ppo_{game}").Config()
+    wider = wide(narrow)
+    assert wider.envs == 8 * narrow.envs
+    assert wider.rows >= 4 * narrow.rows
+    assert dataclasses.replace(wider, **{name: getattr(narrow, name) for name in CHANGED}) == narrow
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [({"cores": 0}, "cores must be at least 1"), ({"distributed": True, "coordinator": "host:1"}, "not both")],
+)
+def test_places_that_make_no_sense_are_refused(settings, words):
+    with pytest.raises(UserError, match=words):
+        RunConfig(**settings)
 
 
 def test_the_train_step_is_exported_for_cpu_cuda_and_tpu():
