@@ -306,6 +306,7 @@ def test_sj_19_sj_20_sj_33_a_tied_ender_e4(ruleset, scores):
     assert table.history(5)[0] == [0, 5, X, X, min(scores), max(scores)]
     assert [row[1] for row in table.history(5)[1:]] == [0] * 4
     assert int(table.state.history_size) == 4 + 20 + 1 + 4
+    assert [len(table.since(player)) for player in (0, 1)] == [3, 1]  # SJ-48: of the new round's four reveals
 
 
 def test_sj_34_the_limit_ends_the_game_e4():
@@ -617,6 +618,11 @@ def test_sj_40_macro_ids():
         macro_to_action("SETUP_FLIP", 12)
     assert jaxgames.make("skyjo").num_actions == 48
     assert jaxgames.make("skyjo", action_mode="decision").num_actions == 16
+
+
+def test_sj_47_a_step_that_writes_more_records_than_are_kept():
+    """Four opening reveals, of which the last three stay."""
+    assert Table(history_window_k=3).history(3) == Table().history(4)[1:]
 
 
 def test_sj_48_a_window_of_records():
