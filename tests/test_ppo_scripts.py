@@ -1,16 +1,21 @@
 """The five pages of train/: each one's update lowers for every platform, and what it saves comes back bit for bit."""
 
+import dataclasses
+import json
+import pathlib
+import sys
+
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from agents import checkpoints
-from train import ppo, ppo_magictrick, ppo_saboteur, ppo_schafkopf, ppo_skullking, ppo_skyjo
+from train import folders, ppo, ppo_magictrick, ppo_saboteur, ppo_schafkopf, ppo_skullking, ppo_skyjo, runs
+from train.settings import as_json
 
 TINY = {"total_steps": 2 * 8 * 8, "envs": 8, "steps": 8, "minibatches": 2, "epochs": 1, "past_selves": 2}
 PAGES = {  # every network of every page
-    "skullking": (ppo_skullking, {"widths": (8,), "auxiliary_weight": 0.1, "replay": 64}),
+    "skullking": (ppo_skullking, {"widths": (8,), "auxiliary_weight": 0.1, "replay": 64, "critic": 8}),
     "schafkopf": (ppo_schafkopf, {"widths": (8,), "auxiliary_weight": 0.1}),
     "schafkopf_linear": (ppo_schafkopf, {"network": "linear", "widths": (8,), "shaping": True}),
     "schafkopf_lstm": (ppo_schafkopf, {"network": "lstm", "lstm_width": 8}),
@@ -19,7 +24,7 @@ PAGES = {  # every network of every page
     "saboteur": (ppo_saboteur, {"width": 8}),
     "saboteur_full": (ppo_saboteur, {"width": 8, "variant": "full", "num_players": 3, "reward": "team"}),
     "saboteur_hybrid": (ppo_saboteur, {"network": "hybrid", "widths": (8,)}),
-    "magictrick": (ppo_magictrick, {"widths": (8,)}),
+    "magictrick": (ppo_magictrick, {"widths": (8,), "magnet_weight": 0.1}),
 }
 
 
@@ -38,20 +43,24 @@ def test_every_update_is_exported_for_cpu_cuda_and_tpu(page):
     assert exported(training).platforms == ("cpu", "cuda", "tpu")
 
 
-def test_a_training_comes_back_from_its_checkpoint_as_it_was(page):
-    _, _, training = page
-    rng = np.random.default_rng(0)
-
-    def filled(leaf):
-        if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
-            return jax.random.key(7)
-        return jnp.asarray(rng.integers(0, 2, leaf.shape).astype(leaf.dtype))
-
-    whole = jax.tree.map(filled, training)
-    back = checkpoints.unpack(checkpoints.pack(whole), training)
-    assert jax.tree.structure(back) == jax.tree.structure(whole)
-    for a, b in zip(jax.tree.leaves(checkpoints.pack(back)), jax.tree.leaves(checkpoints.pack(whole)), strict=True):
+def test_a_resumed_training_goes_on_bit_for_bit(page, tmp_path):
+    """One update, a checkpoint on disk, another update: as if there had been no checkpoint."""
+    cfg, task, shapes = page
+    start = compiled(lambda key: ppo.start(cfg, task, key), jax.random.key(0))
+    update = compiled(lambda training: ppo.update(cfg, task, training)[0], shapes)
+    training = update(start(jax.random.key(0)))
+    run = folders.Run(dataclasses.replace(cfg, run=str(tmp_path / "run")), task)
+    run.create({})
+    run.checkpoint(training)
+    packed = folders.Run(dataclasses.replace(cfg, resume=str(run.folder)), task).restore(pytest.fail)
+    resumed = update(checkpoints.unpack(packed, shapes))
+    for a, b in zip(*(jax.tree.leaves(checkpoints.pack(each)) for each in (update(training), resumed)), strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def compiled(function, *args):
+    """Quickly, for programs that run once."""
+    return jax.jit(function).lower(*args).compile(compiler_options={"xla_backend_optimization_level": 0})
 
 
 def test_presets_are_those_of_the_rules_pages():
@@ -63,6 +72,32 @@ def test_presets_are_those_of_the_rules_pages():
     assert (linear.envs, lstm.envs, lstm.lstm_width) == (100_000, 50_000, 512)
     versions = {name: (cfg.observation, cfg.reward) for name, cfg in ppo_magictrick.PRESETS.items()}
     assert versions == {"v1": ("v1", "v1"), "v2": ("v2", "v2"), "v3": ("v3", "v2")}
+
+
+def test_a_curriculum_over_near_goals_is_a_row_of_runs_that_goes_on_where_it_stopped(tmp_path, monkeypatch):
+    cfg = ppo_saboteur.Config(run=str(tmp_path / "far"), nearer_goals=(2, 4), nearer_steps=500, start_from="first")
+    nearest, nearer, last = ppo_saboteur.stages(cfg)
+    assert [(one.goal_x, one.total_steps) for one in (nearest, nearer, last)] == [
+        (2, 500),
+        (4, 500),
+        (8, cfg.total_steps),
+    ]
+    assert [one.start_from for one in (nearest, nearer, last)] == ["first", nearest.run, nearer.run]
+    assert last.run == cfg.run
+    assert ppo_saboteur.stages(ppo_saboteur.Config()) == [ppo_saboteur.Config()]
+
+    for one, files in ((nearest, ("evaluation.md",)), (nearer, ())):
+        folder = pathlib.Path(one.run)
+        folder.mkdir()
+        for name in files:
+            (folder / name).touch()
+        (folder / "config.json").write_text(json.dumps(as_json(one)))
+    driven, words = [], ["--run", cfg.run, "--nearer-goals", "2", "4", "--nearer-steps", "500", "--start-from", "first"]
+    monkeypatch.setattr(runs, "drive", lambda cfg, make_task: driven.append(cfg) or 0)
+    monkeypatch.setattr(sys, "argv", ["ppo_saboteur.py", *words])
+    assert runs.main(ppo_saboteur.Config, None, "", None, ppo_saboteur.stages) == 0
+    resumed, new = driven
+    assert (resumed.resume, resumed.goal_x, new) == (nearer.run, 4, last)
 
 
 def test_shaping_is_for_training_alone():
