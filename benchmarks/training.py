@@ -2,7 +2,7 @@
 
     python benchmarks/training.py                                     # the default run of every page
     python benchmarks/training.py skullking --set epochs=4
-    python benchmarks/training.py saboteur --set network=hybrid --set envs=512 --out saboteur.json
+    python benchmarks/training.py saboteur --set network=hybrid --set envs=512 --out docs/results/throughput
 
 The bound makes exactly the passes that an update cannot do without, at the same sizes: one forward pass of the games
 for every decision, then forward and backward over every minibatch of every epoch. It has no game, no observation, no
@@ -35,21 +35,21 @@ PAGES = ("skullking", "schafkopf", "skyjo", "saboteur", "magictrick")
 def main() -> None:
     args = parse_arguments()
     clock = time.process_time if args.cpu else time.perf_counter
-    report: dict[str, Any] = {
+    machine: dict[str, Any] = {
         "device": jax.devices()[0].device_kind,
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         "jax": jax.__version__,
         "clock": "seconds of the process" if args.cpu else "seconds of the clock",
-        "pages": {},
     }
     for page in args.pages or PAGES:
         script = importlib.import_module(f"train.ppo_{page}")
         default = script.PRESETS[args.preset] if args.preset else script.Config()
         cfg = with_settings(default, args.set)
-        report["pages"][page] = measured(cfg, script.make_task(cfg), args.runs, clock)
-        print(page, json.dumps(report["pages"][page]), flush=True)
+        report = {"game": page, **machine, **measured(cfg, script.make_task(cfg), args.runs, clock)}
+        print(json.dumps(report, indent=1), flush=True)
         if args.out:
-            pathlib.Path(args.out).write_text(json.dumps(report, indent=1) + "\n")
+            path = pathlib.Path(args.out) / f"ppo_{page}{'_' + args.preset if args.preset else ''}.json"
+            path.write_text(json.dumps(report, indent=1) + "\n")
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -59,7 +59,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the page")
     parser.add_argument("--runs", type=int, default=5, help="timed repetitions")
     parser.add_argument("--cpu", action="store_true", help="count the seconds of the process")
-    parser.add_argument("--out", default="", help="JSON file to write")
+    parser.add_argument("--out", default="", help="folder for a JSON file of each page")
     return parser.parse_args()
 
 

@@ -335,7 +335,7 @@ def test_saboteur_counts_rounds_with_gold_and_casts_by_role():
     env = jaxgames.make("saboteur", num_players=3)
     won = jnp.array([[[MINERS, SABOTEURS, MINERS], [SABOTEURS, UNDECIDED, UNDECIDED]]])  # [deal, rotation, round]
     view = played([[0, 1, 1], [1, 0, 1]], 1, {"winners": won, "step_count": jnp.array([[30, 50]])})
-    assert ratios(protocols.gold_and_steps(env, view)) == {"gold_found_percent": 50.0, "steps": 40.0}
+    assert ratios(protocols.gold_and_steps(env, view)) == {"gold_found_percent": 50.0, "moves": 40.0}
     (act,) = protocol_of(env, "sides").cast(lambda *args: 1, lambda *args: 2)
     state = SimpleNamespace(roles=jnp.array([[False, True, False], [True, False, False]]), round=1)
     assert [int(act(None, state, seat)) for seat in range(3)] == [2, 1, 1]
@@ -352,7 +352,7 @@ def test_saboteur_counts_rounds_with_gold_and_casts_by_role():
             {"wins_percent", "exact_bids_percent", "harry_save_rate"},
         ),
         ("skyjo", {"num_players": 2}, {"wins_percent", "points_a_round"}),
-        ("saboteur", {"variant": "paths", "num_players": 2}, {"gold_found_percent", "steps"}),
+        ("saboteur", {"variant": "paths", "num_players": 2}, {"gold_found_percent", "moves"}),
         ("saboteur", {"num_players": 3, "rounds": 1}, {"gold_found_percent", "score"}),
         ("schafkopf", {}, {"cents", "deals_won_percent"}),
         ("magictrick", {}, {"points", "bid_made_percent", "hidden_at_bid"}),
@@ -371,6 +371,7 @@ def test_the_protocol_of_every_game_fits_it(game, options, names):
     returns = jnp.zeros((2, *protocol.lineup.shape), jnp.float32)
     found = jax.eval_shape(lambda states: protocol.measure(env, Played(states, returns, protocol.lineup, log)), first)
     assert names | {protocol.headline} <= set(found)
+    assert not {"update", "steps", "seconds", "games", "return"} & set(found)  # columns of a run's log
     assert protocol.rating[0] in found
     assert {leaf.shape for leaf in jax.tree.leaves(found)} == {(2,)}
 

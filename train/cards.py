@@ -47,7 +47,7 @@ def history(run: pathlib.Path) -> list[dict[str, Any]]:
         *before,
         {
             "command": command_of(run),
-            "decisions": rows[-1]["steps"] if rows else 0,
+            "decisions": int(rows[-1]["update"]) * config["envs"] * config["steps"] if rows else 0,
             "hours": round(sum(row.get("seconds", 0.0) for row in rows) / 3600, 2),
         },
     ]

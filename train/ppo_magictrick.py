@@ -1,6 +1,6 @@
 """Magic Trick by self-play: honest, or with perfect information for play on drawn worlds.
 
-    python train/ppo_magictrick.py  # its length is not measured yet
+    python train/ppo_magictrick.py  # 12 million decisions: about five minutes on two cores, by its speed on one
     python train/ppo_magictrick.py --observation v5             # with the exact belief, which costs time
     python train/ppo_magictrick.py v1 --run runs/seeing         # reads hidden values: versions 1 to 3 of the document
     python train/evaluate.py worlds:runs/seeing,16 --game magictrick --against random
@@ -45,6 +45,7 @@ class Config(RunConfig):
     learns what waiting is worth. A run without it can `start_from` such a run"""
     widths: tuple[int, ...] = (256, 256)
     """layers of the encoder"""
+    total_steps: int = 12_000_000
     envs: int = 1024
     steps: int = 64
     gamma: float = 1.0

@@ -1,6 +1,6 @@
 """Schafkopf by self-play, from the first bid to cents a game against the rule-based player.
 
-    python train/ppo_schafkopf.py  # its length is not measured yet
+    python train/ppo_schafkopf.py  # 16 million decisions: about five minutes on two cores, by its speed on one
     python train/ppo_schafkopf.py --network lstm --run runs/lstm --total-steps 200000000
     python train/ppo_schafkopf.py linear                        # the published settings (SC-60), which need a GPU
     python train/ppo_schafkopf.py --resume runs/lstm

@@ -1,6 +1,6 @@
 """Skyjo by self-play, look-first or in macro actions, for two to eight players.
 
-    python train/ppo_skyjo.py  # its length is not measured yet
+    python train/ppo_skyjo.py  # 10 million decisions: about five minutes on two cores, by its speed on one
     python train/ppo_skyjo.py --network transformer --run runs/tokens --total-steps 100000000
     python train/ppo_skyjo.py macro --num-players 4 --rivals macro_greedy random
     python train/ppo_skyjo.py --resume runs/tokens
@@ -39,6 +39,7 @@ class Config(RunConfig):
     """of the transformer's tokens"""
     history: int = 8
     """public records that the transformer reads"""
+    total_steps: int = 10_000_000
     rivals: tuple[str, ...] = ("ev_greedy", "greedy_value_replacement", "random")
     """agents that the result is measured against"""
 

@@ -211,7 +211,7 @@ def gold_and_steps(env: Any, played: Played) -> dict[str, Counts]:
         )
     else:
         found = of_table(100 * jax.vmap(jax.vmap(env.found_gold))(played.states))
-    return {"gold_found_percent": found, "steps": of_table(played.states.step_count)}
+    return {"gold_found_percent": found, "moves": of_table(played.states.step_count)}
 
 
 def schafkopf(env: Any) -> Protocol:
