@@ -6,10 +6,11 @@ import pathlib
 import sys
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from agents import checkpoints
+from agents import checkpoints, networks
 from train import folders, ppo, ppo_magictrick, ppo_saboteur, ppo_schafkopf, ppo_skullking, ppo_skyjo, runs
 from train.settings import as_json
 
@@ -107,14 +108,10 @@ def test_shaping_is_for_training_alone():
     assert ppo_schafkopf.make_task(ppo_schafkopf.Config()).model.shape is None
 
 
-def test_who_must_wait_with_a_bid_passes():
-    """Magic Trick's first bid comes with thirteen hidden slots: too early for a learner that waits for three."""
-    env = ppo_magictrick.make_task(ppo_magictrick.Config(bids_from=3)).env
-    state = env.init(jax.random.key(0), deal={"decks": [list(range(56))], "first_leader": 0})
-    waits, free = (ppo_magictrick.make_task(ppo_magictrick.Config(bids_from=n)).model for n in (3, 13))
-    np.testing.assert_array_equal(waits.legal(state), env.legal_action_mask(state))  # cards are played as ever
-    state = env.step(state, 0)
-    assert np.flatnonzero(waits.legal(state)).tolist() == [28]
-    assert np.flatnonzero(free.legal(state)).tolist() == [*range(15, 28), 28]
-    late = state.replace(revealed=state.revealed.at[0, :11].set(True))
-    assert np.flatnonzero(waits.legal(late)).tolist() == [25, 26, 27, 28]
+def test_a_new_player_of_magic_trick_waits_with_its_bid():
+    """Untrained logits are small beside the patience: among thirteen bids and a pass, the pass has e^4 / (13 + e^4)."""
+    task = ppo_magictrick.make_task(ppo_magictrick.Config(widths=(8,)))
+    state = task.env.init(jax.random.key(0), deal={"decks": [list(range(56))], "first_leader": 0})
+    state = task.env.step(state, 0)  # card played, bid or pass
+    policy, _ = networks.consider(task.model, task.model.init(jax.random.key(0)), state, 0)
+    np.testing.assert_allclose(jnp.exp(policy.log_prob(28)), np.e**4 / (13 + np.e**4), atol=0.05)

@@ -10,19 +10,16 @@ as an agent it plays through `worlds`, on positions drawn from what its player k
 """
 
 import dataclasses
-import functools
 import sys
 from typing import Literal
 
 import chex
-import numpy as np
 
 import jaxgames
 from agents import networks
-from jaxgames.magictrick.cards import BID, NUM_SLOTS, PASS
-from jaxgames.magictrick.rules import hidden_slots
-from jaxgames.magictrick.state import State
-from jaxgames.options import UserError
+from agents.networks.mlp import FlatModel
+from agents.networks.model import Params
+from jaxgames.magictrick.cards import PASS
 from train import opponents, runs, seeing
 from train.ppo import Task
 from train.settings import RunConfig
@@ -40,20 +37,15 @@ class Config(RunConfig):
     """of a game"""
     unit: float = 5.0
     """points that count as one"""
-    bids_from: int = 13
-    """while it trains, nobody may bid before so few of their slots are hidden: who plays badly bids at once and never
-    learns what waiting is worth. A run without it can `start_from` such a run"""
+    patience: float = 4.0
+    """how much likelier than a bid a pass is before anything is learned, as a logit. Whoever plays badly gains nothing
+    by waiting, bids at once, and never learns what waiting is worth"""
     widths: tuple[int, ...] = (256, 256)
     """layers of the encoder"""
     total_steps: int = 12_000_000
     envs: int = 1024
     steps: int = 64
     gamma: float = 1.0
-
-    def __post_init__(self):
-        super().__post_init__()
-        if not 1 <= self.bids_from < NUM_SLOTS:
-            raise UserError(f"config: bids_from must be 1..{NUM_SLOTS - 1}, got {self.bids_from!r}")
 
 
 # The document's versions 1 to 3 are pairs of an observation and a reward.
@@ -67,18 +59,23 @@ PRESETS = {
 def make_task(cfg: Config) -> Task:
     """Magic Trick as the learner sees it."""
     env = jaxgames.make("magictrick", reward=cfg.reward, num_hands=cfg.num_hands)
-    model = networks.make("mlp", env, cfg.observation, widths=cfg.widths, reads_mask=True, dtype=cfg.precision)
-    if cfg.bids_from < NUM_SLOTS - 1:
-        model = dataclasses.replace(model, shape=functools.partial(late_bids, cfg.bids_from))
+    made = networks.make("mlp", env, cfg.observation, widths=cfg.widths, reads_mask=True, dtype=cfg.precision)
+    model = PatientModel(env, made.network, made.version, patience=cfg.patience)
     scale = 1 / cfg.unit if cfg.reward == "points" else 1.0
     return Task(seeing.with_critic(model, cfg.critic), opponents.parse(cfg.opponents), reward_scale=scale)
 
 
-def late_bids(most_hidden: int, state: State, legal: chex.Array) -> chex.Array:
-    """The legal actions without the bids of a player with more hidden slots; passing is legal then (MT-17)."""
-    is_early = hidden_slots(state, state.current_player).sum() > most_hidden
-    is_bid = (np.arange(legal.size) >= BID) & (np.arange(legal.size) < PASS)
-    return legal & ~(is_early & is_bid)
+@dataclasses.dataclass(frozen=True)
+class PatientModel(FlatModel):
+    """A network that passes at first."""
+
+    patience: float = 0.0
+
+    def init(self, key: chex.PRNGKey) -> Params:
+        params = super().init(key)
+        bias = params["params"]["outputs"]["bias"]
+        params["params"]["outputs"]["bias"] = bias.at[PASS].add(self.patience)
+        return params
 
 
 if __name__ == "__main__":
