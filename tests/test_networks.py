@@ -410,7 +410,9 @@ def test_a_critic_sees_what_is_hidden_and_the_player_goes_without_it(name):
     case = make_case(name)
     inner, env, player = case.model, case.model.env, case.states.current_player
     model = seeing.with_critic(inner, 8)
-    params = model.put_player(model.init(jax.random.key(3)), case.params)
+    fresh = model.init(jax.random.key(3))
+    chex.assert_trees_all_equal(model.player_params(fresh), inner.init(jax.random.key(3)))
+    params = model.put_player(fresh, case.params)
     chex.assert_trees_all_equal(model.player_params(params), case.params)
     assert (model.player, seeing.with_critic(inner, 0)) == (inner, inner)
 

@@ -73,6 +73,10 @@ class SeeingModel(Model):
         view, legal = self.inner.recall(kept[0])
         return Seen(view, kept[1]), legal
 
+    def init(self, key: chex.PRNGKey) -> Params:
+        """The player begins as it would without the critic."""
+        return self.put_player(super().init(jax.random.fold_in(key, 1)), self.inner.init(key))
+
     @property
     def player(self) -> Model:
         return self.inner.player
