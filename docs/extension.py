@@ -152,19 +152,19 @@ def code_words(text: str) -> str:
 def bots(env: Env) -> str:
     """The agents that were written, by their docstrings."""
     known = importlib.import_module(f"agents.{env.id}").AGENTS
-    rows = {"random": ["`random`", "", "any legal action"]} | {
+    rows = {"random": ["`random`", "any legal action", ""]} | {
         name: agent_row(name, each) for name, each in known.items()
     }
-    return table(["name", "arguments", "plays"], rows.values())
+    return table(["name", "plays", "arguments"], rows.values())
 
 
 def agent_row(name: str, constructor: Callable) -> list[str]:
-    """Its name, what may follow the colon of its spec, and the first paragraph of its docstring."""
+    """Its name, the first paragraph of its docstring, and what may follow the colon of its spec."""
     _, *arguments = inspect.signature(constructor).parameters.values()
     texts = [
         f"`<{each.name}>`" if each.default is each.empty else f"`{each.name}={each.default}`" for each in arguments
     ]
-    return [f"`{name}`", ", ".join(texts), (inspect.getdoc(constructor) or "").split("\n\n")[0].replace("\n", " ")]
+    return [f"`{name}`", (inspect.getdoc(constructor) or "").split("\n\n")[0].replace("\n", " "), ", ".join(texts)]
 
 
 def players(env: Env) -> str:
@@ -225,7 +225,7 @@ def search_agents() -> str:
     env = jaxgames.make("schafkopf")  # which has all of them
     known = agents._constructors(env)
     others = {"random", "ppo", "worlds", *importlib.import_module(f"agents.{env.id}").AGENTS}
-    return table(["name", "arguments", "plays"], [agent_row(*each) for each in known.items() if each[0] not in others])
+    return table(["name", "plays", "arguments"], [agent_row(*each) for each in known.items() if each[0] not in others])
 
 
 def state_memory() -> str:
