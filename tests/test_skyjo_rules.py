@@ -625,6 +625,13 @@ def test_sj_47_a_step_that_writes_more_records_than_are_kept():
     assert Table(history_window_k=3).history(3) == Table().history(4)[1:]
 
 
+def test_sj_48_nothing_of_the_round_before_is_recent():
+    """In a manual set-up a new round begins without a record."""
+    state = Table().state
+    assert np.asarray(since_last_turn(state, 0)).any()
+    assert not np.asarray(since_last_turn(state.replace(history_in_round=np.uint8(0)), 0)).any()
+
+
 def test_sj_48_a_window_of_records():
     """Two own records stop the walk back; so does the round's first record; K = 0 gives nothing."""
     state = Table().state
