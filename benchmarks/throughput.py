@@ -97,7 +97,7 @@ def everything(args: argparse.Namespace) -> None:
     from benchmarks import peers, report
 
     folder = pathlib.Path(args.out or PAGE)
-    began = time.perf_counter()
+    began, load = time.perf_counter(), round(os.getloadavg()[0], 2)
     beside = []
     for name in peers.OPEN_SPIEL:
         beside.append(peers.open_spiel(name, args.seconds))
@@ -105,7 +105,7 @@ def everything(args: argparse.Namespace) -> None:
     for name in peers.PGX:
         row = in_process(pgx=name, rows=[(4096, False, None)], seconds=args.seconds)["rows"][0]
         beside.append({"name": name, "library": "pgx", "decisions_per_second": row["steps_per_second"]})
-    write(folder, "peers", {"peers": beside})
+    write(folder, "peers", {"load": load, "peers": beside})
     for wanted in ALL:
         rows = [(batch, False, None) for batch in wanted.batches] + [(4096, False, 1)]
         rows += [(batch, True, None) for batch in wanted.observe]
