@@ -166,6 +166,7 @@ def test_a_run_leaves_config_log_curve_report_and_checkpoint(finished):
     assert (manifest["game"], manifest["version"], manifest["update"]) == (env.id, env.version, 4)
     assert manifest["options"] == json.loads(json.dumps(env.options))
     assert manifest["observation"] == env.observation_versions[0]
+    assert manifest["reward_scale"] == 1.0  # search reads values in it
     assert manifest["network"]["kind"] == "mlp"
     assert manifest["network"]["fields"]["widths"] == [16]
     assert all(len(digest) == 64 for digest in manifest["sha256"].values())

@@ -53,6 +53,7 @@ def test_a_resumed_training_goes_on_bit_for_bit(page, tmp_path):
     run = folders.Run(dataclasses.replace(cfg, run=str(tmp_path / "run")), task)
     run.create({})
     run.checkpoint(training)
+    assert checkpoints.read_manifest(checkpoints.latest(run.folder))["reward_scale"] == task.reward_scale
     packed = folders.Run(dataclasses.replace(cfg, resume=str(run.folder)), task).restore(pytest.fail)
     resumed = update(checkpoints.unpack(packed, shapes))
     for a, b in zip(*(jax.tree.leaves(checkpoints.pack(each)) for each in (update(training), resumed)), strict=True):

@@ -51,8 +51,9 @@ class Place(Protocol):
 class Folder:
     """The folder of something that learns. Nothing is written before `create` or, when it goes on, `continue_log`."""
 
-    def __init__(self, cfg: Place, env: Env, network: dict[str, Any], observation: str):
+    def __init__(self, cfg: Place, env: Env, network: dict[str, Any], observation: str, **about: Any):
         self.settings, self.env, self.network, self.observation = cfg, env, network, observation
+        self.about = about  # what checkpoints say beside it
         self.rows: list[dict[str, float]] = []
         self.restored = 0  # the update to go on from
         self.damaged: list[pathlib.Path] = []
@@ -119,9 +120,8 @@ class Folder:
         self.damaged = []
         folder = self.folder / "checkpoints" / str(update)
         if not folder.exists():
-            about = checkpoints.describe(
-                self.env, self.network, self.observation, update=update, config=as_json(self.settings)
-            )
+            more = {"update": update, "config": as_json(self.settings), **self.about}
+            about = checkpoints.describe(self.env, self.network, self.observation, **more)
             checkpoints.save(folder, {"params": params, "training": checkpoints.pack(training)}, about)
         for old in checkpoints.of_run(self.folder)[: -self.settings.keep]:
             shutil.rmtree(old)
@@ -152,7 +152,8 @@ class Run(Folder):
     """The folder of a training by PPO."""
 
     def __init__(self, cfg: RunConfig, task: Task):
-        super().__init__(cfg, task.env, describe(task.model.player), task.model.version)
+        player = task.model.player
+        super().__init__(cfg, task.env, describe(player), player.version, reward_scale=task.reward_scale)
         self.cfg, self.task = cfg, task
 
     def checkpoint(self, training: Training) -> None:

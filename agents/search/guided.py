@@ -70,8 +70,7 @@ def load_guide(network: str, env: Env) -> Guide:
     model, params = networks.load_honest(network, env)
     manifest = checkpoints.read_manifest(checkpoints.find(network))
     learned = {name: value for name, value in manifest["options"].items() if "reward" in name}
-    unit = manifest.get("config", {}).get("unit", 1.0)  # the page divided rewards by it
-    return Guide(model, params, make(env.id, **{**env.options, **learned}), 1 / unit)
+    return Guide(model, params, make(env.id, **{**env.options, **learned}), manifest.get("reward_scale", 1.0))
 
 
 def guided(env: Env, guide: Guide, num_worlds: int, simulations: int, exploration: float, draw: Draw):
