@@ -133,7 +133,8 @@ def test_a_whole_game_by_clicking_tells_a_seat_nothing_but_what_it_may_know(game
     record = finished_record(page)
     assert record.game == game
     records.check(record)
-    own = sum(1 for seat, _ in told(page)[-2]["log"] if seat == 0)
+    last = [message for message in told(page) if message["type"] == "table"][-1]
+    own = sum(1 for seat, _ in last["log"] if seat == 0)
     assert own == made
     assert_told_only_what_it_may_know(page, record, 0)
     page.get_by_role("button", name="Play again").click()

@@ -84,9 +84,10 @@ def test_no_dtype_depends_on_x64(env):
     """A scan whose carry became int64 there once raised in `determinize`."""
 
     def ask(key):
-        state = env.init(key)
+        deal_key, world_key = jax.random.split(key)
+        state = env.init(deal_key)
         views = [env.view(state, 1, version) for version in env.observation_versions]
-        world, after = env.determinize(key, state, 1), env.step(state, 0)
+        world, after = env.determinize(world_key, state, 1), env.step(state, 0)
         return state, after, world, views, env.legal_action_mask(state), env.scores(state), env.winners(state)
 
     assert_same_dtypes_under_x64(ask, jax.random.key(0))

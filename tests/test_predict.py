@@ -228,7 +228,7 @@ class Bluffer(Model):
 
     def read(self, params, view):
         bets = jnp.array([0.1, 0.5, 0.9])[jnp.argmax(view[:3])]
-        return Output(jnp.log(jnp.stack([1 - bets, bets])), jnp.float32(0), {})
+        return Output(jnp.log(jnp.stack([1 - bets, bets])), jnp.float32(0), {}, jnp.zeros(0))
 
 
 def test_a_bet_shifts_the_belief_as_bayes_has_it(monkeypatch):
@@ -257,7 +257,7 @@ class HighestFirst(Model):
         number = jnp.arange(view.size)
         highest = jnp.max(jnp.where(view & (number >= FIRST_CARD), number, 0))
         best = jnp.where(view[NO_DOUBLE], NO_DOUBLE, highest)
-        return Output(jnp.where(number == best, 8.0, 0.0), jnp.float32(0), {})
+        return Output(jnp.where(number == best, 8.0, 0.0), jnp.float32(0), {}, jnp.zeros(0))
 
 
 def test_a_card_that_the_policy_would_not_play_makes_better_ones_unlikely():

@@ -98,9 +98,9 @@ class Folder:
 
     def _restore(self, folder: pathlib.Path) -> dict[str, np.ndarray]:
         items, manifest = checkpoints.load(folder, ("training",), self.env.id, self.env.version)
-        if as_json(self.settings) | manifest.get("config", {}) != as_json(
-            self.settings
-        ):  # settings may have been added
+        begun_with = json.loads((self.folder / "config.json").read_text())  # there may be more settings by now
+        config = manifest.get("config", {})
+        if {name: config.get(name) for name in begun_with} != begun_with:
             raise CheckpointError(f"checkpoint: {folder} is of a run with other settings")
         self.restored = manifest["update"]
         self.rows = [row for row in read_log(self.folder / "metrics.csv") if row["update"] <= self.restored]

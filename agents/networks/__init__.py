@@ -112,11 +112,11 @@ def load_honest(path: str, env: Env) -> tuple[Model, Any]:
     return model, params
 
 
-def _first_thoughts(model: Model) -> tuple[Params, Policy]:
+def _first_thoughts(model: Model) -> tuple[Params, Policy | None]:
     """New parameters and what they say about a first move: it fails where heads and choices do not fit together."""
     key = jax.random.key(0)
     params, state = model.init(key), model.env.init(key)
-    return params, consider(model, params, state, state.current_player)[0]
+    return params, consider(model, params, state, state.current_player)[0] if model.plays else None
 
 
 def _read(env: Env, manifest: dict[str, Any]) -> Model:

@@ -57,6 +57,8 @@ class Hands(nn.Module):
 class HandsModel(SequenceModel):
     """The predictor at the table."""
 
+    plays = False
+
     def places(self, params: Any, state: Any, seat: chex.Array) -> chex.Array:
         """float32[card, place]: how likely each card is in the hand of each of the next seats, or of none of them."""
         return jax.nn.softmax(self._apply(params, "__call__", self.look(state, seat)), axis=-1)

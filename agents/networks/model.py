@@ -6,7 +6,7 @@ Everything here is about one decision of one seat; a batch of games is a `vmap`.
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import Any, Generic, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias
 
 import chex
 import flax.linen as nn
@@ -53,6 +53,8 @@ class Model(Generic[StateT]):
 
     Networks that read or choose otherwise come with a model of their own.
     """
+
+    plays: ClassVar[bool] = True  # or predicts something else than moves
 
     env: Env[StateT]
     network: nn.Module
