@@ -56,6 +56,9 @@ def publish(cfg: Publication) -> pathlib.Path:
     manifest = checkpoints.read_manifest(source)
     items, _ = checkpoints.load(source, ("params",), manifest["game"], manifest["version"])
     about = {name: value for name, value in manifest.items() if name not in ("format", "sha256")}
+    start = about.get("config", {}).get("start_from", "")
+    if "/" in start:  # a run: its place is a matter of the machine that it was made on
+        about["config"] = about["config"] | {"start_from": f"runs/{pathlib.Path(start).name}"}
     folder = checkpoints.save(checkpoints.WEIGHTS / cfg.name, items, about)
     run = next((path for path in (source, *source.parents[:2]) if (path / "config.json").exists()), None)
     if run and not cards.is_of_ppo(run):
