@@ -263,6 +263,16 @@ def test_columns_that_change_places_take_their_logits_with_them():
     assert not np.allclose(by_slot[:, 1], by_slot[:, 0])
 
 
+@pytest.mark.parametrize("name", ["mlp", "pointer", "paths"])
+def test_an_action_is_told_back_as_the_choice_that_it_came_from(name):
+    """What imitation needs: whatever was decided is found again from the action alone."""
+    case = make_case(name)
+    find = jax.vmap(lambda state, action: case.model.choice(state, case.model.legal(state), action))
+    running = ~np.asarray(case.states.done)
+    found = jax.jit(find)(case.states, case.decisions.action)
+    np.testing.assert_array_equal(found[running], case.decisions.choice[running])
+
+
 def test_equal_cards_in_different_slots_get_equal_logits():
     """Saboteur: what a choice is worth depends on the card, not on the slot it is in."""
     case = make_case("pointer")

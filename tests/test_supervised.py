@@ -189,6 +189,20 @@ def test_ten_decisions_are_learned_by_heart():
     assert float(nats) < 0.1
 
 
+def test_networks_that_point_are_taught_and_those_that_wish_are_refused(tmp_path):
+    """Saboteur: a placement is taught as the point it lies on; a Gaussian wish has no action to be taught."""
+    path = tmp_path / "mine.jsonl"
+    options = ("variant=paths", "num_players=1", "goal_x=2")
+    assert make_games.make(Games("saboteur", ("rule",), str(path), games=10, option=options, batch=10)) == 0
+    taught = {"epochs": 1, "chunk": 9, "minibatch": 64, "run": str(tmp_path / "taught")}
+    assert supervised.study(Config(games=str(path), network="pointer", field=("width=8",), **taught)) == 0
+    rows = (tmp_path / "taught" / "metrics.csv").read_text().splitlines()
+    loss = float(dict(zip(rows[0].split(","), rows[1].split(","), strict=True))["loss"])
+    assert 0 < loss < np.log(12 * 24 + 1)  # nats of a guess among all choices: legal ones are told apart
+    with pytest.raises(UserError, match="cannot be taught"):
+        supervised.study(Config(games=str(path), network="hybrid", run=str(tmp_path / "wish")))
+
+
 # -- expert iteration and exploitation --------------------------------------------------------------------------------
 
 

@@ -66,6 +66,9 @@ class SeeingModel(Model):
     def act(self, state: State, legal: Any, choice: Any) -> chex.Array:
         return self.inner.act(state, legal, choice)
 
+    def choice(self, state: State, legal: Any, action: chex.Array) -> Any:
+        return self.inner.choice(state, legal, action)
+
     def keep(self, state: State, seat: chex.Array, view: Seen, legal: Any) -> Any:
         return self.inner.keep(state, seat, view.view, legal), view.secrets
 

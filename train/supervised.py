@@ -34,6 +34,7 @@ from jaxgames.options import UserError, read_option
 from jaxgames.records import Record, RecordError
 from train import pins, studies
 from train.folders import Folder
+from train.matches import MANY_ACTIONS
 from train.settings import resumed_config
 from train.studies import Student, StudyConfig
 
@@ -126,13 +127,13 @@ def resumed(folder: str) -> Config:
 
 
 def make_model(cfg: Config, env: Env) -> Model:
-    """The network to be taught; a UserError if its choices are not the actions of the game."""
+    """The network to be taught; a UserError if it cannot tell which of its choices an action is."""
     if cfg.start_from:
         model, _ = networks.load(cfg.start_from, env)
     else:
         fields = dict(read_option(text) for text in cfg.field)
         model = networks.make(cfg.network, env, cfg.observation or None, **fields)
-    if type(model).act is not Model.act:
+    if type(model).act is not Model.act and type(model).choice is Model.choice:
         raise UserError(f"supervised: a {cfg.network} chooses otherwise than by action; it cannot be taught actions")
     return model
 
@@ -195,14 +196,18 @@ def in_parts(games: Iterable[Record], size: int) -> Iterator[list[Record]]:
 
 
 def decisions_of(games: list[Record]) -> tuple[Any, np.ndarray, np.ndarray]:
-    """(states [place, ...], actions int32[place], places in which there was a choice) of these games."""
-    played = records.replay(games, masks=True)
+    """(states [place, ...], actions int32[place], places in which there was a choice) of these games.
+
+    Where actions are many a mask takes more room than the state, and there is always a choice: nobody looks.
+    """
+    is_wide = games[0].env.num_actions > MANY_ACTIONS
+    played = records.replay(games, masks=not is_wide)
     num_games, num_steps = played.legal.shape
     actions = np.zeros((num_games, num_steps), np.int32)
     for row, record in zip(actions, games, strict=True):
         row[: len(record.actions)] = record.actions
     states = jax.tree.map(lambda leaf: leaf[:, :-1].reshape(-1, *leaf.shape[2:]), played.states)
-    has_choice = np.asarray(played.legal) & (np.asarray(played.masks).sum(-1) > 1)
+    has_choice = np.asarray(played.legal) & (True if is_wide else np.asarray(played.masks).sum(-1) > 1)
     return states, actions.ravel(), np.flatnonzero(has_choice)
 
 
@@ -227,7 +232,8 @@ def judge(model: Model, params: Any, decisions: Decisions) -> tuple[chex.Array, 
 
     def of_one(state, action):
         policy, _ = networks.consider(model, params, state, state.current_player)
-        return -policy.log_prob(action), policy.mode() == action
+        choice = model.choice(state, model.legal(state), action)
+        return -policy.log_prob(choice), policy.mode() == choice
 
     nats, agrees = jax.vmap(of_one)(decisions.states, decisions.actions)
     total = jnp.maximum(decisions.weight.sum(), 1)

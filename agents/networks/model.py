@@ -80,6 +80,11 @@ class Model(Generic[StateT]):
         del state, legal
         return choice
 
+    def choice(self, state: StateT, legal: Any, action: chex.Array) -> Any:
+        """The choice that stands for a legal action; a model with an `act` of its own that has none cannot imitate."""
+        del state, legal
+        return action
+
     def keep(self, state: StateT, seat: chex.Array, view: Any, legal: Any) -> Any:
         """What a rollout stores of a decision."""
         del state, seat

@@ -126,6 +126,10 @@ class PointerModel(Model[State]):
         del state
         return points.action_of(self.env, legal.points, choice)
 
+    def choice(self, state: State, legal: Legal, action: chex.Array) -> chex.Array:
+        del state
+        return points.choice_of(self.env, legal.points, action)
+
     def keep(self, state: State, seat: chex.Array, view: Mine, legal: Legal) -> Kept:
         del view, legal
         return Kept(state, seat)
