@@ -110,9 +110,17 @@ def test_shaping_is_for_training_alone():
 
 
 def test_a_new_player_of_magic_trick_waits_with_its_bid():
-    """Untrained logits are small beside the patience: among thirteen bids and a pass, the pass has e^4 / (13 + e^4)."""
-    task = ppo_magictrick.make_task(ppo_magictrick.Config(widths=(8,)))
+    """Untrained logits are small beside the patience: among thirteen bids and a pass, the pass has e^4 / (13 + e^4).
+    A training that goes on from another player adds to what that one does."""
+    cfg = ppo_magictrick.Config(widths=(8,), patience=4.0)
+    task = ppo_magictrick.make_task(cfg)
     state = task.env.init(jax.random.key(0), deal={"decks": [list(range(56))], "first_leader": 0})
     state = task.env.step(state, 0)  # card played, bid or pass
-    policy, _ = networks.consider(task.model, task.model.init(jax.random.key(0)), state, 0)
-    np.testing.assert_allclose(jnp.exp(policy.log_prob(28)), np.e**4 / (13 + np.e**4), atol=0.05)
+
+    def chance_of_a_pass(learner):
+        return jnp.exp(networks.consider(task.model, learner.params, state, 0)[0].log_prob(28))
+
+    learner = ppo.new_learner(cfg, task, jax.random.key(0))
+    np.testing.assert_allclose(chance_of_a_pass(learner), np.e**4 / (13 + np.e**4), atol=0.05)
+    later = ppo.starting(cfg, task, learner, task.model.player_params(learner.params))
+    np.testing.assert_allclose(chance_of_a_pass(later), np.e**8 / (13 + np.e**8), atol=0.001)

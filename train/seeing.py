@@ -78,7 +78,8 @@ class SeeingModel(Model):
 
     def init(self, key: chex.PRNGKey) -> Params:
         """The player begins as it would without the critic."""
-        return self.put_player(super().init(jax.random.fold_in(key, 1)), self.inner.init(key))
+        params = super().init(jax.random.fold_in(key, 1))
+        return {"params": params["params"] | {"network": self.inner.init(key)["params"]}}
 
     @property
     def player(self) -> Model:
@@ -88,7 +89,8 @@ class SeeingModel(Model):
         return {"params": params["params"]["network"]}
 
     def put_player(self, params: Params, given: Params) -> Params:
-        return {"params": params["params"] | {"network": given["params"]}}
+        player = self.inner.put_player(self.player_params(params), given)
+        return {"params": params["params"] | {"network": player["params"]}}
 
 
 def with_critic(model: Model, width: int) -> Model:
