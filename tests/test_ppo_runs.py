@@ -28,7 +28,8 @@ from agents.checkpoints import CheckpointError
 from jaxgames.options import UserError
 from jaxgames.skullking import SkullKingEnv
 from tests.skullking_positions import deal
-from train import cards, compare, devices, evaluate, folders, ppo_skullking, publish, runs
+from train import cards, compare, devices, evaluate, folders, make_games, ppo_skullking, publish, runs
+from train.make_games import Games
 from train.protocols import protocol_of
 from train.settings import PPO, as_json, resumed_config
 
@@ -481,6 +482,40 @@ def test_a_published_network_is_an_agent_by_name_with_a_card(finished, tmp_path,
 
     assert call(monkeypatch, publish.main, finished, "small") == 2
     assert "is not overwritten" in capsys.readouterr().err
+    assert call(monkeypatch, publish.main, finished, "small", "--replace", "--deals", "0") == 0
+    assert agents.cards.card("small")["figures"] == []
+
+
+def test_a_card_tells_of_the_games_and_networks_that_a_run_began_with(finished, tmp_path, monkeypatch):
+    """First the games that were made and imitated, then the run that started from what had learned them; and a run
+    that started from a published network goes on with the story on its card."""
+    games, study, later = tmp_path / "made.jsonl", tmp_path / "study", tmp_path / "later"
+    options = ("num_players=2", "hand_sizes=(1,)")
+    assert make_games.make(Games("skullking", ("random",), str(games), games=12, option=options, batch=6, seed=3)) == 0
+    settings = {"games": str(games), "network": "mlp", "field": ["widths=(8,)"], "epochs": 2}
+    shutil.copytree(finished, later)
+    study.mkdir()
+    (study / "config.json").write_text(json.dumps(settings))
+    (study / "metrics.csv").write_text("update,steps,loss\n1,1,0.5\n")
+    config = json.loads((later / "config.json").read_text())
+    (later / "config.json").write_text(json.dumps(config | {"start_from": str(study)}))
+    imitation, training = cards.history(later)
+    made, studied = imitation["command"].splitlines()
+    assert made == (
+        "python train/make_games.py skullking random --games 12 --out games/made.jsonl --batch 6 --seed 3 "
+        "--option num_players=2 hand_sizes=[1]"
+    )
+    assert studied == (
+        "python train/supervised.py games/made.jsonl --run runs/study --network mlp --field widths=(8,) --epochs 2"
+    )
+    assert (imitation["decisions"], training["decisions"]) == (0, SETTINGS["total_steps"])
+
+    monkeypatch.setattr(checkpoints, "WEIGHTS", tmp_path)
+    (tmp_path / "older").mkdir()
+    (tmp_path / "older" / "card.json").write_text(json.dumps({"runs": [imitation, training]}))
+    (later / "config.json").write_text(json.dumps(config | {"start_from": "older"}))
+    assert cards.history(later)[:2] == [imitation, training]
+    assert len(cards.history(later)) == 3
 
 
 def test_the_trained_player_that_comes_along_loads_by_name_and_bids_by_its_cards():

@@ -15,7 +15,7 @@ import agents
 import jaxgames
 from agents import checkpoints
 from agents.cards import CARD, Strength
-from jaxgames import Env
+from jaxgames import Env, records
 from train.evaluate import versus
 from train.folders import draw_curve, read_log, write_json
 from train.protocols import PROTOCOLS, protocol_of
@@ -40,27 +40,59 @@ def is_of_ppo(run: pathlib.Path) -> bool:
 def history(run: pathlib.Path) -> list[dict[str, Any]]:
     """The runs that made a network, the first one first: a run may have started from another."""
     config = json.loads((run / "config.json").read_text())
-    start = pathlib.Path(config.get("start_from") or "-")
-    before = history(start) if (start / "config.json").exists() else []
     rows = read_log(run / "metrics.csv")
+    if is_of_ppo(run):
+        decisions = int(rows[-1]["update"]) * config["envs"] * config["steps"] if rows else 0
+        commands = [command_of(run, _training_page(run))]
+    else:
+        decisions, commands = 0, [*made_games(pathlib.Path(config["games"])), command_of(run, "train.supervised")]
+    hours = round(sum(row.get("seconds", 0.0) for row in rows) / 3600, 2)
     return [
-        *before,
-        {
-            "command": command_of(run),
-            "decisions": int(rows[-1]["update"]) * config["envs"] * config["steps"] if rows else 0,
-            "hours": round(sum(row.get("seconds", 0.0) for row in rows) / 3600, 2),
-        },
+        *beginning(config.get("start_from", "")),
+        {"command": "\n".join(commands), "decisions": decisions, "hours": hours},
     ]
 
 
-def command_of(run: pathlib.Path) -> str:
+def beginning(start: str) -> list[dict[str, Any]]:
+    """What made the network that a run started from: the folder of another one, a published name, or nothing."""
+    if not start:
+        return []
+    if (pathlib.Path(start) / "config.json").exists():
+        return history(pathlib.Path(start))
+    card = checkpoints.WEIGHTS / start / CARD
+    return json.loads(card.read_text())["runs"] if card.exists() else []
+
+
+def made_games(path: pathlib.Path) -> list[str]:
+    """The command that made a file of games, as its first game tells; nothing if it was not made by one."""
+    if not path.exists():
+        return []
+    first = next(records.stream(path))
+    if "maker" not in first.more:
+        return []
+    usual = jaxgames.make(first.game).options
+    options = [f"{name}={value}" for name, value in first.options.items() if value != records.plain(usual)[name]]
+    players = first.players if len(set(first.players)) > 1 else first.players[:1]
+    with open(path, "rb") as file:
+        words = ["python train/make_games.py", first.game, *players, f"--games {sum(1 for _ in file)}"]
+    maker = first.more["maker"]
+    words += [f"--out games/{path.name}", f"--batch {maker['batch']}", f"--seed {maker['seed']}"]
+    return [" ".join([*words, *(["--option", *options] if options else [])])]
+
+
+def _training_page(run: pathlib.Path) -> str:
+    return f"train.ppo_{checkpoints.read_manifest(checkpoints.latest(run))['game']}"
+
+
+def command_of(run: pathlib.Path, script: str) -> str:
     """The command line that makes the same run: the script and every setting that is not its default."""
-    manifest = checkpoints.read_manifest(checkpoints.latest(run))
-    default = dataclasses.asdict(importlib.import_module(f"train.ppo_{manifest['game']}").Config())
-    words = [f"python train/ppo_{manifest['game']}.py --run runs/{run.name}"]
-    for name, value in json.loads((run / "config.json").read_text()).items():
-        if value != json.loads(json.dumps(default.get(name))):
-            words.append(_flag(name, value))
+    config = json.loads((run / "config.json").read_text())
+    games = config.pop("games", "")  # the one setting without a name, and without a default
+    fields = dataclasses.fields(importlib.import_module(script).Config)
+    default = json.loads(json.dumps({field.name: field.default for field in fields}))
+    words = [f"python {script.replace('.', '/')}.py", *([f"games/{pathlib.Path(games).name}"] if games else [])]
+    words.append(f"--run runs/{run.name}")
+    words += [_flag(name, value) for name, value in config.items() if value != default.get(name)]
     return " ".join(words)
 
 
@@ -148,7 +180,8 @@ def text_of(card: dict[str, Any], has_curve: bool) -> str:
         )
     lines += ["", "## Training", ""]
     for run in card["runs"]:
-        lines += [f"{run['decisions']:,} decisions, {run['hours']} hours:", "", "```", run["command"], "```", ""]
+        what = f"{run['decisions']:,} decisions, {run['hours']} hours" if run["decisions"] else "Imitation of games"
+        lines += [f"{what}:", "", "```", run["command"], "```", ""]
     if has_curve:
         lines += ["![strength and return over decisions](curve.png)", ""]
     return "\n".join(lines)

@@ -41,6 +41,9 @@ class Config(RunConfig):
     envs: int = 1024
     steps: int = 64
     gamma: float = 1.0
+    lam: float = 0.8
+    critic: int = 128
+    """units of a critic that sees all hands while it trains, so that little is left to chance; 0 for none"""
 
 
 # SC-60. A game has about 43 decisions: an update of 100,000 games is 4.4 million of them, a batch 0.55 million.
@@ -52,6 +55,7 @@ PUBLISHED: dict[str, Any] = {
     "entropy_weight": 0.005,
     "final_entropy_weight": 0.005,
     "shaping": True,
+    "critic": 0,
 }
 PRESETS = {
     "linear": Config(

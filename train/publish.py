@@ -3,7 +3,7 @@
     python train/publish.py runs/league skullking --against rule:hard random --deals 1000
 
 writes agents/weights/skullking; from then on `ppo:skullking` is an agent, and its card tells about it. An existing name
-is not overwritten.
+is overwritten with `--replace` alone.
 """
 
 import dataclasses
@@ -38,6 +38,8 @@ class Publication:
     """the protocol, by name; without one, the game's first"""
     styles: tuple[str, ...] = ("greedy", "sampled")
     """how it plays"""
+    replace: bool = False
+    """in place of a network that has this name already"""
 
 
 def main() -> int:
@@ -59,8 +61,12 @@ def publish(cfg: Publication) -> pathlib.Path:
     start = about.get("config", {}).get("start_from", "")
     if "/" in start:  # a run: its place is a matter of the machine that it was made on
         about["config"] = about["config"] | {"start_from": f"runs/{pathlib.Path(start).name}"}
-    folder = checkpoints.save(checkpoints.WEIGHTS / cfg.name, items, about)
     run = next((path for path in (source, *source.parents[:2]) if (path / "config.json").exists()), None)
+    # Before the old network of this name goes: the new one may have started from it.
+    past = cards.history(run) if run and plays(manifest) else []
+    if cfg.replace:
+        shutil.rmtree(checkpoints.WEIGHTS / cfg.name, ignore_errors=True)
+    folder = checkpoints.save(checkpoints.WEIGHTS / cfg.name, items, about)
     if run and not cards.is_of_ppo(run):
         for report, name in (("evaluation.md", "study.md"), ("calibration.png", "calibration.png")):
             if (run / report).exists():
@@ -75,7 +81,7 @@ def publish(cfg: Publication) -> pathlib.Path:
         env = cards.env_of(manifest)
         figures = cards.measure(cfg.name, env, cfg.against, cfg.deals, cfg.seed, cfg.measure, cfg.styles)
         how = f"Measured by `{command(cfg)}`."
-    cards.write(folder, cards.describe(cfg.name, folder, cards.history(run) if run else [], figures, how))
+    cards.write(folder, cards.describe(cfg.name, folder, past, figures, how))
     return folder
 
 
