@@ -68,14 +68,14 @@ def made_games(path: pathlib.Path) -> list[str]:
     if not path.exists():
         return []
     first = next(records.stream(path))
-    if "maker" not in first.more:
+    maker = first.more.get("maker")
+    if not isinstance(maker, dict):
         return []
     usual = jaxgames.make(first.game).options
     options = [f"{name}={value}" for name, value in first.options.items() if value != records.plain(usual)[name]]
     players = first.players if len(set(first.players)) > 1 else first.players[:1]
     with open(path, "rb") as file:
         words = ["python train/make_games.py", first.game, *players, f"--games {sum(1 for _ in file)}"]
-    maker = first.more["maker"]
     words += [f"--out games/{path.name}", f"--batch {maker['batch']}", f"--seed {maker['seed']}"]
     return [" ".join([*words, *(["--option", *options] if options else [])])]
 
