@@ -20,7 +20,7 @@ from agents.networks import categorical, decide, network_agent, reconsider
 from jaxgames.cards import members, pack
 from tests.sixth_game import BET, PASS, KuhnEnv
 from tests.support import random_states
-from train import opponents, ppo, replay
+from train import opponents, ppo, ppo_saboteur, replay
 from train.advantage import advantage_by_seat
 from train.auxiliary_skullking import Auxiliary
 from train.evaluate import make_match, over_seeds, versus, with_abilities
@@ -481,9 +481,36 @@ def test_kinds_of_opponents_lie_side_by_side_in_their_shares(mixture, num_envs):
 def test_shares_are_scaled_and_own_decisions_counted():
     mixture = opponents.parse(("self=1", "rule:hard=3"))
     assert mixture.shares == (0.25, 0.75)
-    assert mixture.own_decisions(4) == pytest.approx(0.25 + 0.75 / 4)
+    assert mixture.own_decisions(1 / 4) == pytest.approx(0.25 + 0.75 / 4)
     lineup = opponents.sample_lineup(mixture, 4, jnp.int32(0), jax.random.key(0), 4000)
     assert np.bincount(lineup.seat, minlength=4).min() > 850
+
+
+def test_against_others_the_learner_takes_one_seat_or_all_seats_of_its_side():
+    """Saboteur's roles, with the learner at seat 1 of two games: a miner among three, a saboteur alone."""
+    env = jaxgames.make("saboteur", num_players=4, rounds=1)
+    roles = ([0, 1, 1, 1, 1], [1, 0, 1, 1, 1])  # role cards: 0 for the saboteur, the last one lies aside
+    states = [
+        env.init(jax.random.key(0)).replace(roles=np.array([row], np.int8) == 0) for row in roles for _ in range(2)
+    ]
+    states = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
+    lineup = opponents.Lineup(rival=jnp.array([0, 1, 0, 1]), seat=jnp.array([1, 1, 1, 1]))
+    mixture, sides = opponents.parse(("self=1", "rule=1")), ppo_saboteur.roles_of(env)
+    own = np.asarray(opponents.own_seats(mixture, sides, lineup, states)).astype(int).tolist()
+    assert own == [[1, 1, 1, 1], [0, 1, 1, 1], [1, 1, 1, 1], [0, 1, 0, 0]]
+    own = np.asarray(opponents.own_seats(mixture, None, lineup, states)).astype(int).tolist()
+    assert own == [[1, 1, 1, 1], [0, 1, 0, 0]] * 2
+
+
+@pytest.mark.parametrize("num_players", [3, 4, 5, 10])
+def test_the_share_of_a_side_is_that_of_all_deals_of_the_roles(num_players):
+    """By trying every order of the role cards, of which each seat takes one."""
+    env = jaxgames.make("saboteur", num_players=num_players)
+    cards = [i < env.num_saboteurs for i in range(env.num_roles)]
+    # Which card lies aside decides how many of each role sit at the table.
+    sizes = [(sum(cards) - aside, num_players - sum(cards) + aside) for aside in cards]
+    share = np.mean([(a**2 + b**2) / num_players**2 for a, b in sizes])
+    assert ppo_saboteur.roles_of(env).share == pytest.approx(share)
 
 
 def test_past_selves_are_kept_over_the_whole_run():
@@ -887,4 +914,4 @@ def test_opponents_change_when_the_curriculum_is_over():
     assert mixture.kinds == ("rule:hard", "self", "past")
     assert mixture.shares_at(jnp.int32(2)).tolist() == [1, 0, 0]
     assert mixture.shares_at(jnp.int32(3)).tolist() == [0, 0.75, 0.25]
-    assert mixture.own_decisions(4) == pytest.approx(0.75 + 0.25 / 4)
+    assert mixture.own_decisions(1 / 4) == pytest.approx(0.75 + 0.25 / 4)

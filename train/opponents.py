@@ -1,7 +1,8 @@
 """Who sits at the other seats while the learner plays: itself, its past selves, or any agent, drawn for each game."""
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import chex
 import jax
@@ -28,9 +29,9 @@ class Mixture(NamedTuple):
         """The shares of every stage of the training."""
         return (self.shares, self.early_shares) if self.early_updates else (self.shares,)
 
-    def own_decisions(self, num_players: int) -> float:
-        """The largest share of all decisions that the learner makes: every seat against itself, one against others."""
-        parts = [1.0 if kind == SELF else 1 / num_players for kind in self.kinds]
+    def own_decisions(self, against_others: float) -> float:
+        """The largest share of all decisions that the learner makes: all against itself, so many against others."""
+        parts = [1.0 if kind == SELF else against_others for kind in self.kinds]
         return max(sum(part * share for part, share in zip(parts, stage, strict=True)) for stage in self.stages)
 
     def shares_at(self, updates: chex.Array) -> chex.Array:
@@ -51,6 +52,13 @@ class Mixture(NamedTuple):
 
 
 SELF_PLAY = Mixture((SELF,), (1.0,))
+
+
+class Sides(NamedTuple):
+    """Who plays together. Against others than itself the learner takes every seat of a side, as it does in a match."""
+
+    of: Callable[[Any], chex.Array]  # int[seat] of a state: equal for seats on one side
+    share: float  # of all decisions, what the side of a seat drawn at random makes
 
 
 def parse(texts: tuple[str, ...]) -> Mixture:
@@ -89,7 +97,7 @@ class Lineup(NamedTuple):
     """Who sits where in each game."""
 
     rival: chex.Array  # int8[env]  kind of the other seats, an index into the mixture
-    seat: chex.Array  # int8[env]  the learner's seat against rivals that are not itself
+    seat: chex.Array  # int8[env]  the learner's seat against rivals that are not itself, or one of its side
 
 
 def sample_lineup(mixture: Mixture, num_players: int, updates: chex.Array, key: chex.PRNGKey, num_envs: int) -> Lineup:
@@ -105,10 +113,13 @@ def sample_lineup(mixture: Mixture, num_players: int, updates: chex.Array, key: 
     return Lineup(rival, jax.random.randint(seat_key, (num_envs,), 0, num_players, jnp.int8))
 
 
-def is_learner(mixture: Mixture, lineup: Lineup, seat: chex.Array) -> chex.Array:
-    """bool[env]: is the decision of this seat the learner's own?"""
+def own_seats(mixture: Mixture, sides: Sides | None, lineup: Lineup, states: State) -> chex.Array:
+    """bool[env, seat]: who is the learner? Everybody where it plays itself, else its seat or its whole side."""
     plays_itself = jnp.isin(lineup.rival, jnp.asarray([i for i, kind in enumerate(mixture.kinds) if kind == SELF]))
-    return plays_itself | (lineup.seat == seat)
+    seats = jnp.broadcast_to(jnp.arange(states.rewards.shape[-1]), states.rewards.shape)
+    side = seats if sides is None else jax.vmap(sides.of)(states)
+    own = jnp.take_along_axis(side, lineup.seat[:, None].astype(jnp.int32), axis=-1)
+    return plays_itself[:, None] | (side == own)
 
 
 class PastSelves(NamedTuple):

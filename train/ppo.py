@@ -19,7 +19,7 @@ from jaxgames import Env
 from jaxgames.env import TreeT
 from train import opponents, replay
 from train.advantage import advantage_by_seat
-from train.opponents import Mixture, PastSelves
+from train.opponents import Mixture, PastSelves, Sides
 from train.protocols import Protocol, protocol_of
 from train.rollout import Tables, Transition, rollout, seat_players, values_to_move
 from train.settings import PPO
@@ -42,6 +42,8 @@ class Task:
     potential: Callable[[Any], chex.Array] | None = None
     """state -> float32[seat], how good it looks for each seat, in scaled rewards: what a step adds to it is paid at
     once and taken back at the end, so that these hints change no best play (where gamma is 1)"""
+    sides: Sides | None = None
+    """who plays together: the learner takes one seat against others than itself, or every seat of a side"""
     reward_scale: float = 1.0
     """what the learner takes a reward of one for; returns are reported as the game pays them"""
     measure: str = ""
@@ -50,6 +52,11 @@ class Task:
     @property
     def env(self) -> Env:
         return self.model.env
+
+    @property
+    def own_decisions(self) -> float:
+        """The largest share of all decisions that the learner makes."""
+        return self.mixture.own_decisions(1 / self.env.num_players if self.sides is None else self.sides.share)
 
     @property
     def protocol(self) -> Protocol:
@@ -258,7 +265,7 @@ def sample_by_priority(cfg: PPO, task: Task, batch: Batch, key: chex.PRNGKey) ->
 
 def room(cfg: PPO, task: Task) -> int:
     """How many rows an epoch takes: the learner's share of all decisions and a tenth more, in whole minibatches."""
-    share = min(1.0, 1.1 * task.mixture.own_decisions(task.env.num_players))
+    share = min(1.0, 1.1 * task.own_decisions)
     return math.ceil(share * cfg.rows) * cfg.minibatches
 
 

@@ -25,6 +25,7 @@ from jaxgames.saboteur.cells import FAR, goal_distances
 from jaxgames.saboteur.mine import frontier
 from train import opponents, runs, seeing
 from train.folders import new_name
+from train.opponents import Sides
 from train.ppo import Task
 from train.settings import RunConfig
 
@@ -86,9 +87,18 @@ def make_task(cfg: Config) -> Task:
         seeing.with_critic(model, cfg.critic),
         opponents.parse(cfg.opponents),
         potential=nearness_to_gold(env, cfg.hints) if cfg.hints else None,
+        sides=roles_of(env) if is_full else None,
         reward_scale=scale,
         measure="roles" if is_full else "together",
     )
+
+
+def roles_of(env: SaboteurEnv) -> Sides:
+    """Miners and saboteurs, as section 17 measures them: all of one role against all of the other."""
+    cards, traitors, seats = env.num_roles, env.num_saboteurs, env.num_players
+    pairs = traitors * (traitors - 1) + (cards - traitors) * (cards - traitors - 1)  # of role cards that are alike
+    share = (1 + (seats - 1) * pairs / (cards * (cards - 1))) / seats
+    return Sides(lambda state: state.roles[state.round, :seats], share)
 
 
 def nearness_to_gold(env: SaboteurEnv, weight: float) -> Callable[[Any], chex.Array]:

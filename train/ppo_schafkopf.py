@@ -13,11 +13,14 @@ import dataclasses
 import sys
 from typing import Any, Literal
 
+import jax.numpy as jnp
+
 import jaxgames
 from agents import networks
 from agents.schafkopf import shaped_mask
 from train import opponents, runs, seeing
 from train.auxiliary_schafkopf import Auxiliary
+from train.opponents import Sides
 from train.ppo import Task
 from train.settings import RunConfig
 
@@ -81,6 +84,10 @@ PRESETS = {
 }
 
 
+# Against others than itself the learner sits as in a match (section 15), not as one against three.
+TWO_AGAINST_TWO = Sides(lambda state: jnp.arange(4) // 2, 0.5)
+
+
 def make_task(cfg: Config) -> Task:
     """Schafkopf as the learner sees it."""
     env = jaxgames.make("schafkopf", contra=cfg.contra)
@@ -99,6 +106,7 @@ def make_task(cfg: Config) -> Task:
         seeing.with_critic(model, cfg.critic),
         opponents.parse(cfg.opponents),
         auxiliary=auxiliary,
+        sides=TWO_AGAINST_TWO,
         reward_scale=1 / cfg.unit,
     )
 

@@ -86,15 +86,13 @@ def rollout(
         decision = jax.vmap(lambda state, seat, key: decide(model, learner.params, state, seat, key))(
             states, seat, jax.random.split(act_key, num_envs)
         )
-        is_own = opponents.is_learner(mixture, lineup, seat)
+        own_seats = opponents.own_seats(mixture, task.sides, lineup, states)  # [env, seat]
+        is_own = jnp.take_along_axis(own_seats, seat[:, None].astype(jnp.int32), axis=-1)[:, 0]
         theirs = opponents.rival_actions(model, mixture, learner.past, lineup, states, decision.action, rival_key)
         action = jnp.where(is_own, decision.action, theirs)
         following, played = step(states, action, deal_key, **data)
 
         returns = tables.returns + played.rewards
-        own_seats = jax.vmap(lambda s: opponents.is_learner(mixture, lineup, s), out_axes=1)(
-            jnp.arange(env.num_players)
-        )
         transition = Transition(
             decision=decision,
             seat=seat,
