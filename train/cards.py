@@ -108,7 +108,7 @@ def _flag(name: str, value: Any) -> str:
 def measure(
     name: str, env: Env, against: tuple[str, ...], deals: int, seed: int, protocol: str, styles: tuple[str, ...]
 ) -> list[Strength]:
-    """The headline figure of `ppo:<name>` in each style against each rival."""
+    """What `ppo:<name>` achieves in each style against each rival: the protocol's headline, then what it also shows."""
     protocol = protocol or next(iter(PROTOCOLS.get(env.id, {"rotations": None})))
     way = protocol_of(env, protocol)
     measured = []
@@ -116,9 +116,9 @@ def measure(
         spec = (f"ppo:{name}" if is_honest(name) else f"worlds:{name},16") + (",greedy" if style == "greedy" else "")
         for rival in against:
             found = versus(env, agents.make(spec, env), agents.make(rival, env), seed, deals, way)
-            mean, error = (round(each, 4) for each in found[way.headline])
-            games = deals * len(way.lineup)
-            measured.append(Strength(spec, way.headline, mean, error, rival, protocol, games))
+            for figure in (way.headline, *way.also):
+                mean, error = (round(each, 4) for each in found[figure])
+                measured.append(Strength(spec, figure, mean, error, rival, protocol, deals * len(way.lineup)))
     return measured
 
 

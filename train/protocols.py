@@ -39,6 +39,7 @@ class Protocol(NamedTuple):
     watch: Watch | None = None  # what is counted along a game
     cast: Callable[[agents.Agent, agents.Agent], Sequence[agents.Agent]] = lambda one, rest: (one, rest)
     rating: tuple[str, float] | None = None  # the figure, in percent, that ratings explain, and its value among equals
+    also: tuple[str, ...] = ()  # figures that a card shows beside the headline
 
     def figures(self, env: Env, played: Played) -> Figures:
         """What agent 0 of the lineup achieved, with standard errors over deals."""
@@ -193,7 +194,8 @@ def saboteur_roles(env: Any) -> Protocol:
         }
 
     lineup = np.repeat([[0], [1]], env.num_players, axis=1)
-    return Protocol("wins_percent", 50.0, lineup, measure, cast=cast)
+    sides = ("as_miners_percent", "as_saboteurs_percent")
+    return Protocol("wins_percent", 50.0, lineup, measure, cast=cast, also=sides)
 
 
 def saboteur_together(env: Any) -> Protocol:
