@@ -288,7 +288,9 @@ def test_the_default_observation_is_honest(env):
 def test_an_observation_is_its_view_flattened_in_order(env, states):
     """Every version: the parts of the view sit in the flat vector where `layout` says, in their natural shapes."""
     state, versions = jax.tree.map(lambda leaf: leaf[NUM_STATES // 2], states), env.observation_versions
-    seen = jax.jit(lambda state: [(env.observe(state, 1, version), env.view(state, 1, version)) for version in versions])
+    seen = jax.jit(
+        lambda state: [(env.observe(state, 1, version), env.view(state, 1, version)) for version in versions]
+    )
     for version, (flat, view) in zip(versions, jax.device_get(seen(state)), strict=True):
         assert flat.shape == env.observation_shape(version)
         assert flat.dtype in (jnp.float32, jnp.int32)

@@ -804,8 +804,8 @@ def test_actions_are_sampled_as_often_as_the_policy_says():
         policy = categorical(logits, mask)
         return jax.vmap(policy.sample)(jax.random.split(key, samples)), policy.widths
 
-    sampled, widths = map(np.asarray, draw(logits, mask, jax.random.split(jax.random.key(2), 4)))
-    for row, widths, legal in zip(sampled, widths.astype(np.float64), np.asarray(mask), strict=True):
+    sampled, weights = map(np.asarray, draw(logits, mask, jax.random.split(jax.random.key(2), 4)))
+    for row, widths, legal in zip(sampled, weights.astype(np.float64), np.asarray(mask), strict=True):
         counts, probability = np.bincount(row, minlength=50), widths / widths.sum()
         assert counts[~legal].sum() == 0
         deviation = np.sqrt(samples * probability * (1 - probability)) + 1
