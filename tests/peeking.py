@@ -23,7 +23,7 @@ def untrained(env, path):
     fields = {"width": 8} if env.id == "saboteur" else {"widths": (8,)}
     model = networks.make("pointer" if env.id == "saboteur" else "mlp", env, **fields)
     about = checkpoints.describe(env, networks.describe(model), model.version)
-    return str(checkpoints.save(path, {"params": model.init(jax.random.key(0))}, about))
+    return str(checkpoints.save(path, {"params": jax.jit(model.init)(jax.random.key(0))}, about))
 
 
 def assert_no_peeking(env, spec, count=6):

@@ -1,6 +1,7 @@
 """What every game promises (docs/contract.md), one test for all games and for the sixth, which is a template.
 
-The whole file also runs under JAX's strict modes: tests/strict_modes.py.
+The whole file runs under the strict modes of JAX that researchers switch on: here under the two that only look and
+change no program, and once more with wide numbers, which change every program: tests/test_strict_x64.py.
 """
 
 import dataclasses
@@ -24,6 +25,12 @@ NUM_STATES = 96
 GAMES = (*jaxgames.games(), "kuhn")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def stop_at_nan_and_use_keys_once():
+    with jax.debug_nans(True), jax.debug_key_reuse(True):
+        yield
+
+
 @pytest.fixture(scope="module", params=GAMES)
 def env(request):
     return make(request.param)
@@ -36,7 +43,7 @@ def make(game, **options):
 @pytest.fixture(scope="module")
 def states(env):
     """Running games, after different numbers of random moves."""
-    return random_states(env, jax.random.key(3), NUM_STATES, min(env.max_steps, 320))
+    return jax.device_get(random_states(env, jax.random.key(3), NUM_STATES, min(env.max_steps, 320)))
 
 
 @functools.cache
@@ -147,7 +154,7 @@ def test_a_bad_seat_is_refused_wherever_it_is_named(env, seat):
 
 def test_any_integer_names_a_seat(env):
     """Cast once for all functions (the test above knows that they all ask), to one type: nothing is compiled again."""
-    state = jitted(env)[0](jax.random.key(1))
+    state = jax.device_get(jitted(env)[0](jax.random.key(1)))
     for kind in (int, np.int8, np.uint8, np.int64, jnp.int8, jnp.uint32):
         seat = env._seat(kind(1))
         assert (int(seat), seat.dtype, seat.shape) == (1, jnp.int32, ())
@@ -240,7 +247,7 @@ def test_a_batch_is_a_loop(env):
         return env.step(state, jnp.argmax(env.legal_action_mask(state)))
 
     keys = jax.random.split(jax.random.key(2), 3)
-    batch = first_turn(keys)
+    batch = jax.device_get(first_turn(keys))
     for i, key in enumerate(keys):
         state = init(key)
         after = step(state, jnp.int32(np.argmax(mask(state))))
@@ -280,9 +287,11 @@ def test_the_default_observation_is_honest(env):
 
 def test_an_observation_is_its_view_flattened_in_order(env, states):
     """Every version: the parts of the view sit in the flat vector where `layout` says, in their natural shapes."""
-    state = jax.tree.map(lambda leaf: leaf[NUM_STATES // 2], states)
-    for version in env.observation_versions:
-        flat, view = jax.jit(lambda s, v=version: (env.observe(s, 1, v), env.view(s, 1, v)))(state)
+    state, versions = jax.tree.map(lambda leaf: leaf[NUM_STATES // 2], states), env.observation_versions
+    seen = jax.jit(
+        lambda state: [(env.observe(state, 1, version), env.view(state, 1, version)) for version in versions]
+    )
+    for version, (flat, view) in zip(versions, jax.device_get(seen(state)), strict=True):
         assert flat.shape == env.observation_shape(version)
         assert flat.dtype in (jnp.float32, jnp.int32)
         layout = env.layout(version)
@@ -291,7 +300,7 @@ def test_an_observation_is_its_view_flattened_in_order(env, states):
         for name, part in view._asdict().items():
             where, shape = layout[name]
             assert (where.start, shape) == (end, part.shape), name
-            np.testing.assert_array_equal(np.asarray(flat[where]).reshape(shape), np.asarray(part, flat.dtype))
+            np.testing.assert_array_equal(flat[where].reshape(shape), part.astype(flat.dtype))
             end = where.stop
         assert (end,) == flat.shape
 
@@ -307,34 +316,38 @@ class Worlds(NamedTuple):
 
 @pytest.fixture(scope="module")
 def worlds(env, states):
+    players = np.arange(env.num_players)
+
     @jax.jit
-    def compare(key, states):
-        def seat(key, state, player):
-            key, other_key = jax.random.split(key)
-            world = env.determinize(jax.random.clone(key), state, player)
-            other = env.determinize(other_key, state, player)
-            again = env.determinize(key, other, player)
-            seen = [
-                (env.observe(world, player, version) != env.observe(state, player, version)).any()
-                for version in env.honest_versions
-            ]
-            mine = player == state.current_player
-            masks = (env.legal_action_mask(world) != env.legal_action_mask(state)).any() & mine
-            public = (env.scores(world) != env.scores(state)).any() | (world.current_player != state.current_player)
-            differences = (differing_leaves(world, reference) for reference in (again, state, other))
-            return Worlds(jnp.stack([*seen, masks, public]), *differences)
+    def draw(key, states):
+        keys = jax.random.split(key, (NUM_STATES, env.num_players))
+        return jax.vmap(jax.vmap(env.determinize), (0, 0, None))(keys, states, players)
 
-        def every_seat(key, state):
-            keys = jax.random.split(key, env.num_players)
-            return jax.vmap(seat, (0, None, 0))(keys, state, jnp.arange(env.num_players))
+    @jax.jit
+    def known(states):
+        """What every seat sees in its state, its mask where it is to move, and what everybody knows."""
 
-        return jax.vmap(every_seat)(jax.random.split(key, NUM_STATES), states)
+        def of(state, player):
+            seen = [env.observe(state, player, version) for version in env.honest_versions]
+            mask = env.legal_action_mask(state) & (player == state.current_player)
+            return [*seen, mask, env.scores(state), state.current_player]
 
-    return jax.device_get(compare(jax.random.key(9), states))
+        return jax.vmap(jax.vmap(of), (0, None))(states, players)
+
+    truth = jax.tree.map(lambda leaf: np.repeat(leaf[:, None], env.num_players, 1), states)
+    world = jax.device_get(draw(jax.random.key(9), truth))
+    other = jax.device_get(draw(jax.random.key(10), truth))
+    again = jax.device_get(draw(jax.random.key(9), other))
+    return Worlds(
+        differing_leaves(jax.device_get(known(world)), jax.device_get(known(truth))),
+        *(differing_leaves(world, reference) for reference in (again, truth, other)),
+    )
 
 
 def differing_leaves(one, other):
-    return jnp.stack([(a != b).any() for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True)])
+    """bool[state, seat, leaf]"""
+    pairs = zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True)
+    return np.stack([(a != b).reshape(*a.shape[:2], -1).any(-1) for a, b in pairs], -1)
 
 
 def test_a_determinization_is_the_same_to_its_player(worlds):
@@ -355,8 +368,8 @@ def test_a_determinization_hides_the_truth(worlds):
 
 
 def test_random_states_are_mid_game(env, states):
-    assert not np.asarray(states.done).any()
-    assert len(np.unique(np.asarray(states.step_count))) > min(NUM_STATES // 4, env.max_steps - 2)
+    assert not states.done.any()
+    assert len(np.unique(states.step_count)) > min(NUM_STATES // 4, env.max_steps - 2)
 
 
 # -- for people ------------------------------------------------------------------------------------------------------
@@ -378,7 +391,7 @@ def test_text_and_picture_show_no_more_than_a_seat_knows(env, states):
     """Equal for the state and for its player's determinization, character by character."""
     determinize = jax.jit(env.determinize)
     for i in range(0, NUM_STATES, NUM_STATES // 6):
-        state = jax.device_get(jax.tree.map(lambda leaf, i=i: leaf[i], states))
+        state = jax.tree.map(lambda leaf, i=i: leaf[i], states)
         for player in (0, env.num_players - 1):
             world = jax.device_get(determinize(jax.random.key(i), state, player))
             assert env.render(world, player) == env.render(state, player)
@@ -390,7 +403,7 @@ def test_text_and_picture_show_no_more_than_a_seat_knows(env, states):
 def test_legal_actions_have_names_of_their_own(env, states):
     mask = jitted(env)[2]
     for i in range(0, NUM_STATES, NUM_STATES // 12):
-        state = jax.device_get(jax.tree.map(lambda leaf, i=i: leaf[i], states))
+        state = jax.tree.map(lambda leaf, i=i: leaf[i], states)
         legal = np.flatnonzero(np.asarray(mask(state)))[:60]
         for viewer in (None, int(state.current_player)):
             names = [env.action_name(state, int(action), viewer) for action in legal]

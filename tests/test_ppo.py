@@ -553,22 +553,18 @@ FULL = PPO(
 @pytest.fixture(scope="module")
 def two_seeds(task):
     """Two seeds at once, all [seed, ...]: the first batch, the tables after it, and the training around two updates."""
-
-    @jax.jit
-    @jax.vmap
-    def train(key):
-        before = ppo.start(FULL, task, key)
-        tables, batch = ppo.collect(FULL, task, before.learner, before.games.tables, key)
-        return batch, tables, before, *ppo.advance(FULL, task, before, 2)
-
-    return train(jax.random.split(jax.random.key(0), 2))
+    keys = jax.random.split(jax.random.key(0), 2)
+    before = jax.jit(jax.vmap(lambda key: ppo.start(FULL, task, key)))(keys)
+    collect = jax.jit(jax.vmap(lambda start, key: ppo.collect(FULL, task, start.learner, start.games.tables, key)))
+    tables, batch = collect(before, keys)
+    return batch, tables, before, *jax.jit(jax.vmap(lambda start: ppo.advance(FULL, task, start, 2)))(before)
 
 
 @pytest.fixture(scope="module")
 def judged(two_seeds):
     """A learner before its first update, the batch it would learn from, and its tables after playing it."""
-    batch, tables, before = jax.tree.map(lambda leaf: leaf[0], two_seeds[:3])
-    return before.learner, batch, tables
+    batch, tables, before = two_seeds[:3]
+    return jax.tree.map(lambda leaf: jnp.asarray(leaf[0]), jax.device_get((before.learner, batch, tables)))
 
 
 @pytest.fixture(scope="module")
@@ -706,14 +702,16 @@ def test_rows_without_a_label_cost_nothing(task, judged):
     blank = labels._replace(known=jnp.zeros_like(labels.known), cards=jnp.full_like(labels.cards, -1))
     rows = labels.bid.shape[0]
     predicted = {name: jnp.ones((rows, size)) for name, size in task.auxiliary.heads}
-    assert all((loss == 0).all() for loss in task.auxiliary.losses(predicted, blank).values())
-    assert all((loss >= 0).all() for loss in task.auxiliary.losses(predicted, labels).values())
+    losses = jax.jit(task.auxiliary.losses)
+    assert all((loss == 0).all() for loss in losses(predicted, blank).values())
+    assert all((loss >= 0).all() for loss in losses(predicted, labels).values())
 
 
 def test_auxiliary_losses_weigh_what_the_settings_say(task, judged):
     learner, batch, _ = judged
     light, heavy = (PPO(**{**vars(FULL), "auxiliary_weight": weight}) for weight in (0.1, 0.7))
-    (a, found), (b, _) = (ppo.loss(cfg, task, learner.params, batch, 0.01) for cfg in (light, heavy))
+    loss = jax.jit(lambda params: [ppo.loss(cfg, task, params, batch, 0.01) for cfg in (light, heavy)])
+    (a, found), (b, _) = loss(learner.params)
     labels = sum(float(found[f"{name}_loss"]) for name, _ in task.auxiliary.heads)
     assert float(b - a) == pytest.approx(0.6 * labels, rel=1e-4)
 
@@ -737,8 +735,12 @@ def test_replay_samples_by_priority_and_never_rows_without_weight():
     row = replay.Experience(jnp.zeros(2), jnp.float32(0), jnp.float32(0), ())
     rows = jax.tree.map(lambda leaf: jnp.zeros((4, *leaf.shape), leaf.dtype), row)
     rows = rows._replace(target=jnp.arange(4.0), weight=jnp.array([1.0, 1.0, 0.0, 1.0]))
-    state = replay.add(buffer, buffer.init(row), rows, jnp.array([1.0, 5.0, 9.0, 1.0]))
-    sampled = buffer.sample(state, jax.random.key(0))
+
+    @jax.jit
+    def sample(priority, key):
+        return buffer.sample(replay.add(buffer, buffer.init(row), rows, priority), key)
+
+    sampled = sample(jnp.array([1.0, 5.0, 9.0, 1.0]), jax.random.key(0))
     shares = np.bincount(sampled.experience.target.astype(int), minlength=4) / 4000
     np.testing.assert_allclose(shares, [1 / 7, 5 / 7, 0, 1 / 7], atol=0.03)
     np.testing.assert_allclose(replay.importance(sampled.probabilities, 3).mean(), 1, atol=0.05)
@@ -764,7 +766,8 @@ def test_bfloat16_is_for_the_products_alone():
     products = [line for line in jaxpr.splitlines() if "dot_general" in line]
     assert len(products) == 3
     assert all("bf16" in line for line in products)
-    for a, b in zip(coarse.network.apply(params, seen)[:2], fine.network.apply(params, seen)[:2], strict=True):
+    answers = (jax.jit(model.network.apply)(params, seen)[:2] for model in (coarse, fine))
+    for a, b in zip(*answers, strict=True):
         assert a.dtype == b.dtype == jnp.float32
         np.testing.assert_allclose(a, b, atol=0.05)
 
@@ -772,17 +775,18 @@ def test_bfloat16_is_for_the_products_alone():
 def test_masked_actions_are_never_sampled_and_an_empty_row_stays_finite():
     logits = jnp.array([[0.0, 9.0, 1.0], [1.0, 2.0, 3.0]])
     mask = jnp.array([[True, False, True], [False, False, False]])
-    drawn = jax.vmap(categorical(logits[0], mask[0]).sample)(jax.random.split(jax.random.key(0), 200))
-    assert set(np.unique(drawn)) == {0, 2}
-    assert categorical(logits[0], mask[0]).mode() == 2
-    assert categorical(logits[0], jnp.array([True, True, True])).mode() == 1
+    draw = jax.jit(jax.vmap(lambda key: categorical(logits[0], mask[0]).sample(key)))
+    assert set(np.unique(draw(jax.random.split(jax.random.key(0), 200)))) == {0, 2}
+    mode = jax.jit(lambda mask: categorical(logits[0], mask).mode())
+    assert mode(mask[0]) == 2
+    assert mode(jnp.array([True, True, True])) == 1
 
     def both(logits, mask):
         policy = categorical(logits, mask)
         return jnp.stack([policy.log_prob(0), policy.entropy(), policy.kl(categorical(2 * logits, mask))])
 
-    assert np.isfinite(jax.vmap(both)(logits, mask)).all()
-    slopes = jax.vmap(jax.jacobian(both))(logits, mask)
+    assert np.isfinite(jax.jit(jax.vmap(both))(logits, mask)).all()
+    slopes = np.asarray(jax.jit(jax.vmap(jax.jacobian(both)))(logits, mask))
     assert np.isfinite(slopes).all()
     assert (slopes[0, :, 1] == 0).all()
 
@@ -792,9 +796,8 @@ def test_a_policy_and_its_slopes_are_those_of_distrax():
     logits = jax.random.normal(jax.random.key(0), (rows, 50)) * jnp.exp(jnp.linspace(-3, 4, rows))[:, None]
     mask = jax.random.bernoulli(jax.random.key(1), 0.4, (rows, 50)).at[:, 7].set(True)
     other = jax.random.normal(jax.random.key(2), (rows, 50))
-    choice = jax.vmap(lambda logits, mask, key: categorical(logits, mask).sample(key))(
-        logits, mask, jax.random.split(jax.random.key(3), rows)
-    )
+    sample = jax.jit(jax.vmap(lambda logits, mask, key: categorical(logits, mask).sample(key)))
+    choice = sample(logits, mask, jax.random.split(jax.random.key(3), rows))
 
     def ours(logits):
         policy = jax.vmap(categorical)(logits, mask)
@@ -805,22 +808,31 @@ def test_a_policy_and_its_slopes_are_those_of_distrax():
         cut = [distrax.Categorical(logits=jnp.where(mask, each, -1e9)) for each in (logits, other)]
         return cut[0].log_prob(choice), cut[0].entropy(), cut[0].kl_divergence(cut[1])
 
-    def slope(of, i):
-        return jax.grad(lambda x: of(x)[i].sum())(logits)
+    @jax.jit
+    def both(logits):
+        slopes = [[jax.grad(lambda x, of=of, i=i: of(x)[i].sum())(logits) for i in range(3)] for of in (ours, theirs)]
+        return (ours(logits), theirs(logits)), slopes
 
+    values, slopes = both(logits)
     for i in range(3):
-        np.testing.assert_allclose(ours(logits)[i], theirs(logits)[i], atol=1e-4, rtol=1e-4)
-        np.testing.assert_allclose(slope(ours, i), slope(theirs, i), atol=1e-4, rtol=1e-3)
+        np.testing.assert_allclose(*(of[i] for of in values), atol=1e-4, rtol=1e-4)
+        np.testing.assert_allclose(*(of[i] for of in slopes), atol=1e-4, rtol=1e-3)
 
 
 def test_actions_are_sampled_as_often_as_the_policy_says():
     """Steep and flat policies over 50 actions: z of every count, and no illegal one among the unlikely."""
     logits = jax.random.normal(jax.random.key(0), (4, 50)) * jnp.array([[0.1], [1.0], [3.0], [30.0]])
     mask = jax.random.bernoulli(jax.random.key(1), 0.6, (4, 50)).at[:, 7].set(True)
-    policies, samples = jax.vmap(categorical)(logits, mask), 20_000
-    keys = jax.random.split(jax.random.key(2), (4, samples))
-    sampled = np.asarray(jax.vmap(lambda policy, keys: jax.vmap(policy.sample)(keys))(policies, keys))
-    for row, widths, legal in zip(sampled, np.asarray(policies.widths, np.float64), np.asarray(mask), strict=True):
+    samples = 20_000
+
+    @jax.jit
+    @jax.vmap
+    def draw(logits, mask, key):
+        policy = categorical(logits, mask)
+        return jax.vmap(policy.sample)(jax.random.split(key, samples)), policy.widths
+
+    sampled, weights = map(np.asarray, draw(logits, mask, jax.random.split(jax.random.key(2), 4)))
+    for row, widths, legal in zip(sampled, weights.astype(np.float64), np.asarray(mask), strict=True):
         counts, probability = np.bincount(row, minlength=50), widths / widths.sum()
         assert counts[~legal].sum() == 0
         deviation = np.sqrt(samples * probability * (1 - probability)) + 1

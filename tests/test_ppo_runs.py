@@ -427,7 +427,8 @@ def test_a_checkpoint_is_an_agent(finished):
     state = jax.jit(env.init)(jax.random.key(0))
     keys = jax.random.split(jax.random.key(1), 64)
     model, params = networks.load(str(finished), env)
-    likeliest = int(networks.consider(model, params, state, state.current_player)[0].mode())
+    consider = jax.jit(lambda state: networks.consider(model, params, state, state.current_player)[0].mode())
+    likeliest = int(consider(state))
     for style, choices in (("", {0, 1}), (",greedy", {likeliest})):  # it has learned hardly anything: both bids come
         act = jax.jit(jax.vmap(agents.make(f"ppo:{finished}{style}", env), (0, None, None)))
         assert set(act(keys, state, state.current_player).tolist()) == choices

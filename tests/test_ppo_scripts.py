@@ -4,6 +4,8 @@ import dataclasses
 import json
 import pathlib
 import sys
+from collections.abc import Callable
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +14,7 @@ import pytest
 
 from agents import checkpoints, networks
 from train import folders, ppo, ppo_magictrick, ppo_saboteur, ppo_schafkopf, ppo_skullking, ppo_skyjo, runs
-from train.settings import as_json
+from train.settings import PPO, as_json
 
 TINY = {"total_steps": 2 * 8 * 8, "envs": 8, "steps": 8, "minibatches": 2, "epochs": 1, "past_selves": 2}
 PAGES = {  # every network of every page
@@ -29,26 +31,38 @@ PAGES = {  # every network of every page
 }
 
 
-@pytest.fixture(params=PAGES)
+class Page(NamedTuple):
+    cfg: PPO
+    task: ppo.Task
+    start: Callable  # of a key
+    update: Callable  # of a training
+    shapes: ppo.Training
+
+
+@pytest.fixture(scope="module", params=PAGES)
 def page(request):
-    """(cfg, task, shapes of a training)."""
+    """Start and update are jitted here: both tests below ask for the same update, which is traced once."""
     script, settings = PAGES[request.param]
     cfg = script.Config(**TINY | settings)
     task = script.make_task(cfg)
-    return cfg, task, jax.eval_shape(lambda: ppo.start(cfg, task, jax.random.key(0)))
+    start = jax.jit(lambda key: ppo.start(cfg, task, key))
+    return Page(
+        cfg=cfg,
+        task=task,
+        start=start,
+        update=jax.jit(lambda training: ppo.update(cfg, task, training)[0]),
+        shapes=jax.eval_shape(start, jax.random.key(0)),
+    )
 
 
 def test_every_update_is_exported_for_cpu_cuda_and_tpu(page):
-    cfg, task, training = page
-    exported = jax.export.export(jax.jit(lambda t: ppo.update(cfg, task, t)), platforms=("cpu", "cuda", "tpu"))
-    assert exported(training).platforms == ("cpu", "cuda", "tpu")
+    exported = jax.export.export(page.update, platforms=("cpu", "cuda", "tpu"))
+    assert exported(page.shapes).platforms == ("cpu", "cuda", "tpu")
 
 
 def test_a_resumed_training_goes_on_bit_for_bit(page, tmp_path):
     """One update, a checkpoint on disk, another update: as if there had been no checkpoint."""
-    cfg, task, shapes = page
-    start = compiled(lambda key: ppo.start(cfg, task, key), jax.random.key(0))
-    update = compiled(lambda training: ppo.update(cfg, task, training)[0], shapes)
+    cfg, task, start, update, shapes = page
     training = update(start(jax.random.key(0)))
     run = folders.Run(dataclasses.replace(cfg, run=str(tmp_path / "run")), task)
     run.create({})
@@ -58,11 +72,6 @@ def test_a_resumed_training_goes_on_bit_for_bit(page, tmp_path):
     resumed = update(checkpoints.unpack(packed, shapes))
     for a, b in zip(*(jax.tree.leaves(checkpoints.pack(each)) for each in (update(training), resumed)), strict=True):
         np.testing.assert_array_equal(a, b)
-
-
-def compiled(function, *args):
-    """Quickly, for programs that run once."""
-    return jax.jit(function).lower(*args).compile(compiler_options={"xla_backend_optimization_level": 0})
 
 
 def test_presets_are_those_of_the_rules_pages():
@@ -117,10 +126,11 @@ def test_a_new_player_of_magic_trick_waits_with_its_bid():
     state = task.env.init(jax.random.key(0), deal={"decks": [list(range(56))], "first_leader": 0})
     state = task.env.step(state, 0)  # card played, bid or pass
 
+    @jax.jit
     def chance_of_a_pass(learner):
         return jnp.exp(networks.consider(task.model, learner.params, state, 0)[0].log_prob(28))
 
-    learner = ppo.new_learner(cfg, task, jax.random.key(0))
+    learner = jax.jit(lambda key: ppo.new_learner(cfg, task, key))(jax.random.key(0))
     np.testing.assert_allclose(chance_of_a_pass(learner), np.e**4 / (13 + np.e**4), atol=0.05)
     later = ppo.starting(cfg, task, learner, task.model.player_params(learner.params))
     np.testing.assert_allclose(chance_of_a_pass(later), np.e**8 / (13 + np.e**8), atol=0.001)

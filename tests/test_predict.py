@@ -104,7 +104,7 @@ def test_worlds_stay_legal_when_the_weights_deny_the_truth(states):
 def test_a_draw_depends_on_what_its_player_knows_alone(states, model, params):
     """From two states that look alike to the player the same key draws the same world with the same weight."""
     player_model = networks.make("mlp", ENV, "full", widths=(8,))
-    player_params = jax.tree.map(lambda leaf: 3 * leaf, player_model.init(jax.random.key(1)))
+    player_params = jax.tree.map(lambda leaf: 3 * leaf, jax.jit(player_model.init)(jax.random.key(1)))
     draws = (predict.by_hands(ENV, model, params), by_policy(ENV, player_model, player_params))
 
     @jax.jit
@@ -275,7 +275,7 @@ def test_a_card_that_the_policy_would_not_play_makes_better_ones_unlikely():
 def test_a_past_is_every_decision_in_order(states):
     """The likelihood of a world's past is the product over its decisions, each judged in the state that it was made."""
     player_model = networks.make("mlp", ENV, "full", widths=(8,))
-    params = jax.tree.map(lambda leaf: 3 * leaf, player_model.init(jax.random.key(1)))
+    params = jax.tree.map(lambda leaf: 3 * leaf, jax.jit(player_model.init)(jax.random.key(1)))
     judge = jax.jit(
         lambda state, action: consider(player_model, params, state, state.current_player)[0].log_prob(action)
     )

@@ -109,7 +109,7 @@ def test_with_the_winning_card_in_hand_the_search_calls():
     """Kuhn poker, a king facing a bet: every world says the same."""
     env = KuhnEnv()
     model = networks.make("mlp", env, widths=(4,))
-    guide = guided.Guide(model, model.init(jax.random.key(0)), env, 1.0)
+    guide = guided.Guide(model, jax.jit(model.init)(jax.random.key(0)), env, 1.0)
     for act in (pimc(env, 4, 16), guided.guided(env, guide, 4, 16, 1.25, draws.legal(env))):
         decide = jax.jit(act)
         for deck, said, best in (([2, 0, 1], [PASS, BET], BET), ([0, 2, 1], [BET], BET), ([1, 0, 2], [BET], PASS)):

@@ -155,7 +155,7 @@ def test_bad_lines_are_named_and_passed_over(games, tmp_path, capsys):
 def test_the_loss_is_the_mean_of_minus_log_probability():
     """Of those rows that count, against the probabilities themselves; and what would be played."""
     model = networks.make("mlp", KUHN, widths=(16,))
-    params = jax.tree.map(lambda leaf: 5 * leaf, model.init(jax.random.key(0)))
+    params = jax.tree.map(lambda leaf: 5 * leaf, jax.jit(model.init)(jax.random.key(0)))
     decks = [[0, 1, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]]
     states = jax.tree.map(
         lambda *leaves: jnp.stack(leaves), *(KUHN.init(jax.random.key(0), deal={"deck": deck}) for deck in decks)
@@ -178,7 +178,7 @@ def test_ten_decisions_are_learned_by_heart():
     states = jax.vmap(env.init)(jax.random.split(jax.random.key(0), 10))
     choices = jnp.asarray([0, 4, 5, 6, 7, 8, 0, 4, 5, 6])  # legal with every hand (SC-9)
     ten = Decisions(states, choices, jnp.ones(10))
-    start = model.init(jax.random.key(1))
+    start = jax.jit(model.init)(jax.random.key(1))
     student = Student(start, supervised.optax.scale_by_adam().init(start), jax.random.key(0), jnp.int32(0))
     cfg = Config(games="any", learning_rate=0.01)
     step = jax.jit(lambda student: supervised.learn(cfg, model, 100, student, ten))

@@ -16,8 +16,11 @@ import pytest
 
 import agents
 import jaxgames
+from jaxgames.magictrick.cards import BID as BID_0
+from jaxgames.magictrick.cards import PASS as PASS_BID
 from jaxgames.options import UserError
 from jaxgames.saboteur.state import MINERS, SABOTEURS, UNDECIDED
+from jaxgames.skullking import metrics
 from tests.sixth_game import BET, PASS, KuhnEnv
 from train import matches, protocols, references, standings, tournament
 from train.matches import Played
@@ -115,6 +118,7 @@ def test_costs_stand_beside_ratings(tmp_path):
         ("bold", "timid"), np.array([1000.0, 900.0]), np.zeros(2), "wins_percent", "bold", standings.read_costs(path)
     )
     assert "| `bold` | 1000 fixed | 0.25 | 12 |" in table
+    assert table.index("`bold`") < table.index("`timid`")  # the strongest first
     assert "| `timid` | 900 ± 0 | – | – |" in table
     path.write_text("agent,price\nbold,3\n")
     with pytest.raises(UserError, match="no file of costs"):
@@ -341,6 +345,92 @@ def test_saboteur_counts_rounds_with_gold_and_casts_by_role():
     assert [int(act(None, state, seat)) for seat in range(3)] == [2, 1, 1]
     with pytest.raises(UserError, match="has none"):
         protocol_of(jaxgames.make("saboteur", variant="paths"), "sides")
+
+
+def test_saboteur_roles_count_what_one_wins_as_miners_and_as_saboteurs():
+    env = jaxgames.make("saboteur", num_players=3)
+    protocol = protocol_of(env, "roles")
+    assert protocol.lineup.tolist() == [[0, 0, 0], [1, 1, 1]]
+    lost = [MINERS, SABOTEURS, SABOTEURS, SABOTEURS]  # by the other's miners, but for one round of four
+    won = jnp.array([[[MINERS] * 4, lost]])  # [deal, rotation, round]
+    found = ratios(protocol.measure(env, played(protocol.lineup, 1, {"winners": won})))
+    assert found == {"wins_percent": 87.5, "as_miners_percent": 100.0, "as_saboteurs_percent": 75.0}
+    state = SimpleNamespace(roles=jnp.array([[False, True, False]]), round=0)
+    table = [
+        [int(act(None, state, seat)) for seat in range(3)] for act in protocol.cast(lambda *args: 1, lambda *args: 2)
+    ]
+    assert table == [[1, 2, 1], [2, 1, 2]]
+    with pytest.raises(UserError, match="roles of saboteur are in the full game"):
+        protocol_of(jaxgames.make("saboteur", variant="paths"), "roles")
+    together = protocol_of(env, "together")
+    assert together.lineup.tolist() == [[0, 0, 0]]
+    assert [act(None, state, 0) for act in together.cast(lambda *args: 1, lambda *args: 2)] == [1]
+
+
+def test_magic_trick_counts_bids_prestige_and_the_highest_of_one_agent():
+    env = jaxgames.make("magictrick")
+    protocol = protocol_of(env)
+    assert protocol.lineup.argmin(1).tolist() == [0, 1, 2, 3]  # agent 0 in seat r of rotation r
+
+    def of_one(values, others):
+        return jnp.where(jnp.eye(4, dtype=bool), jnp.array(values), others)[None]  # [deal, rotation, seat]
+
+    states = {
+        "scores": jnp.array([[[3, 1, 1, 0], [2, 2, 0, 0], [5, 0, 1, 0], [0, 0, 0, 4]]]),
+        "bid": of_one([2, 3, 1, 4], 0),
+        "tricks": of_one([2, 2, 1, 5], 0),
+        "prestige": of_one([True, False, False, False], True),
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            protocols, "wins_and_scores", lambda *args: dict.fromkeys(("score", "others_score", "wins_percent"))
+        )
+        found = protocol.measure(env, played(protocol.lineup, 1, states, log=of_one([8, 6, 4, 2], 100)))
+    assert ratios({name: counts for name, counts in found.items() if counts}) == {
+        "bid_made_percent": 50.0,
+        "prestige_percent": 25.0,
+        "highest_percent": 75.0,  # the second is shared
+        "sole_highest_percent": 50.0,
+        "hidden_at_bid": 5.0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("action", "done", "hidden"),
+    [(BID_0, False, 9), (PASS_BID - 1, False, 9), (PASS_BID, False, 0), (BID_0 - 1, False, 0), (BID_0, True, 0)],
+)
+def test_magic_trick_counts_the_hidden_cards_of_who_bids(action, done, hidden):
+    """A bid, not a card and not a pass, of a game that runs; seat 1 has shown five of fourteen."""
+    watch = protocol_of(jaxgames.make("magictrick")).watch[1]
+    shown = jnp.zeros((4, 14), bool).at[1, :5].set(True)
+    before = SimpleNamespace(revealed=shown, current_player=1, done=jnp.bool_(done))
+    assert watch(jnp.zeros(4, jnp.int32), before, jnp.int32(action), None).tolist() == [0, hidden, 0, 0]
+
+
+def test_skull_king_counts_exact_bids_and_abilities_of_one_agent():
+    env = jaxgames.make("skullking", num_players=2, hand_sizes=(1, 2))
+    protocol = protocol_of(env)
+    assert protocol.lineup.tolist() == [[0, 1], [1, 0]]
+    own, fields = np.array([[[True, False], [False, True]]]), metrics.Counts._fields
+    counts = metrics.Counts(*(jnp.where(own, 2.0 + i, 1000.0) for i in range(len(fields))))
+    exact = jnp.array([[[2, 9], [9, 1]]])  # of two rounds each
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(protocols, "wins_and_scores", lambda *args: {})
+        found = ratios(protocol.measure(env, played(protocol.lineup, 1, log=(exact, counts))))
+    worth = {name: 2.0 + i for i, name in enumerate(fields)}
+    expected = {name: unit * worth[part] / worth[whole] for name, (part, whole, unit) in metrics.RATIOS.items()}
+    assert found == pytest.approx(expected | {"exact_bids_percent": 75.0})
+
+
+def test_the_words_over_a_table_say_who_sits_where():
+    cfg = Tournament(game="saboteur", agents=("rule", "random"), deals=40)
+    env = jaxgames.make("saboteur", num_players=3)
+    for protocol, words in (
+        ("sides", "each played once: row agent as miners, column agent as saboteurs"),
+        ("roles", "each played 2 times, so that both agents sit in every seat"),
+        ("rotations", "each played 3 times: one row agent in every seat, column agents in all others"),
+    ):
+        assert words in standings.describe(cfg, protocol_of(env, protocol))
 
 
 @pytest.mark.parametrize(
