@@ -39,9 +39,9 @@ class State(contract.State):
     costs no search. Without roles and gold (`paths`) those fields are zeros.
     """
 
-    open: chex.Array  # uint32[side, word, column]  cells whose face-up card is open (path or dead end) on that side
-    through: chex.Array  # uint32[word, column]  cells whose face-up card joins its open sides
-    joined: chex.Array  # uint32[word, column]  cells whose card is joined to the start
+    open: chex.Array  # uint32[side, word]  cells whose face-up card is open (path or dead end) on that side
+    through: chex.Array  # uint32[word]  cells whose face-up card joins its open sides
+    joined: chex.Array  # uint32[word]  cells whose card is joined to the start
     deck: chex.Array  # int8[round, card]  card types in the order of the shuffle, all rounds
     goals: chex.Array  # int8[round, goal]  GOLD, STONE_A or STONE_B
     roles: chex.Array  # bool[round, seat + 1]  is a saboteur; the last card lies aside
