@@ -160,7 +160,7 @@ def make_search(grid: Grid) -> Callable[..., chex.Array]:
             joined, waiting = carry
             places = jnp.nonzero(waiting, size=at_once, fill_value=games)[0]
             start, sides, passages = (cells.at[places].get(mode="clip") for cells in (joined, *sets[1:]))
-            grown = grow(grid, start, sides & passages[:, None], jnp.bool_(True))
+            grown = grow(grid, start, sides & passages[:, None])
             # Places beyond the waiting games point past the batch: they are dropped.
             return joined.at[places].set(grown, mode="drop"), waiting.at[places].set(False, mode="drop")
 
@@ -178,7 +178,7 @@ def make_search(grid: Grid) -> Callable[..., chex.Array]:
     return search
 
 
-def grow(grid: Grid, joined: chex.Array, path: chex.Array, when: chex.Array) -> chex.Array:
+def grow(grid: Grid, joined: chex.Array, path: chex.Array, when: chex.Numeric = True) -> chex.Array:
     """`joined`, [..., word], with all cells that path edges, [..., side, word], lead to.
 
     Each sweep goes one card further in all directions, so a chain of 31 cards and two stones is the longest search.
@@ -194,4 +194,4 @@ def grow(grid: Grid, joined: chex.Array, path: chex.Array, when: chex.Array) -> 
         grown = joined | jnp.pad(reached, border)
         return grown, (grown != joined).any()
 
-    return jax.lax.while_loop(lambda carry: carry[1], sweep, (joined, when))[0]
+    return jax.lax.while_loop(lambda carry: carry[1], sweep, (joined, jnp.asarray(when)))[0]

@@ -36,7 +36,7 @@ class State(contract.State):
     """One game. A card is named by its place in the round's shuffled deck, so who knows a card is a question of place.
 
     `joined` follows from the board, but only by a search (SB-21): it is kept, so that a card that joins nothing new
-    costs no search. Without roles and gold (`paths`) those fields are zeros.
+    costs no search. Sets of cells have a border (`cells`). Without roles and gold (`paths`) those fields are zeros.
     """
 
     open: chex.Array  # uint32[side, word]  cells whose face-up card is open (path or dead end) on that side
