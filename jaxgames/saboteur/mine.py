@@ -15,6 +15,7 @@ from jaxgames.saboteur.cells import Grid, beside, columns_around, in_column, inn
 from jaxgames.saboteur.state import State
 
 SEARCHED_AT_ONCE = 16  # one game in so many: about one in thirty needs a search
+LEAST_AT_ONCE = 64  # fewer games than this cost no less
 COUNT_BITS = 5  # a frontier has at most 24 cells
 COUNTS_IN_WORD = 6
 
@@ -154,7 +155,7 @@ def make_search(grid: Grid) -> Callable[..., chex.Array]:
             return grow(grid, joined, open_ & through, when)
         games = when.size
         sets = [cells.reshape(games, *cells.shape[when.ndim :]) for cells in (joined, open_, through)]
-        at_once = -(-games // SEARCHED_AT_ONCE)
+        at_once = min(games, max(LEAST_AT_ONCE, games // SEARCHED_AT_ONCE))
 
         def search_some(carry):
             joined, waiting = carry
@@ -170,7 +171,7 @@ def make_search(grid: Grid) -> Callable[..., chex.Array]:
     @search.def_vmap
     def search_batch(axis_size, in_batched, *arguments):
         batched = (
-            value if is_batched else jnp.broadcast_to(value, (axis_size, *value.shape))
+            value if is_batched else jnp.broadcast_to(value, (axis_size, *jnp.shape(value)))
             for value, is_batched in zip(arguments, in_batched, strict=True)
         )
         return search(*batched), True
