@@ -26,7 +26,7 @@ from jaxgames.saboteur.cards import (
     STEP_X,
     STEP_Y,
 )
-from jaxgames.saboteur.cells import FAR, count, goal_distances, is_empty, kth, one_cell, unpack
+from jaxgames.saboteur.cells import FAR, count, goal_distances, kth, lies_in, unpack
 from jaxgames.saboteur.mine import frontier, join, lay, remove, survey, turned_goals
 from jaxgames.saboteur.observe import card_counts, looked_at
 from jaxgames.saboteur.rules import held
@@ -222,14 +222,13 @@ def placements(
     def one(carry):
         i, low, high = carry
         cell = kth(grid, edge, i)
-        here = one_cell(grid, cell)
 
         def after_laying(sides, is_through):
-            after = distance(env, join(lay(state, here, sides, is_through, when=jnp.bool_(True))), outlook)
+            after = distance(env, join(grid, lay(grid, state, cell, sides, is_through, when=jnp.bool_(True))), outlook)
             return jnp.where(is_through & faces_target(env, cell, sides, outlook), -1, after)
 
         after = jax.vmap(jax.vmap(after_laying, in_axes=(0, None)))(sides, is_through)
-        can = ~is_empty(legal_cells & here) & is_path[:, None]
+        can = lies_in(grid, legal_cells, cell) & is_path[:, None]
         action = (slots * grid.size + cell) * 2 + orientations
         low = jnp.minimum(low, jnp.where(can & is_through[:, None], low_key(after, action), low).min())
         high = jnp.maximum(high, jnp.where(can, high_key(after, action), high).max())
@@ -251,10 +250,9 @@ def rockfalls(env: SaboteurEnv, state: State, kinds: chex.Array, outlook: Outloo
     def one(carry):
         i, low, high = carry
         cell = kth(grid, loose, i)
-        here = one_cell(grid, cell)
-        after = distance(env, join(remove(grid, state, here, when=jnp.bool_(True))), outlook)
+        after = distance(env, join(grid, remove(grid, state, cell, when=jnp.bool_(True))), outlook)
         action = (slot * grid.size + cell) * 2
-        is_dead_end = is_empty(state.through & here)
+        is_dead_end = ~lies_in(grid, state.through, cell)
         low = jnp.where(is_dead_end, jnp.minimum(low, low_key(after, action)), low)
         return i + 1, low, jnp.maximum(high, high_key(after, action))
 

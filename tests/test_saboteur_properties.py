@@ -125,9 +125,7 @@ def rocky_games(env, key, num_envs, num_steps):
 @functools.partial(jax.jit, static_argnums=0)
 def spread(env, states):
     """Path edges and joined cards of a batch of states, one bool a cell."""
-    return cells.unpack(env.cells, states.open & states.through[..., None, :, :]), cells.unpack(
-        env.cells, states.joined
-    )
+    return cells.unpack(env.cells, states.open & states.through[..., None, :]), cells.unpack(env.cells, states.joined)
 
 
 def count_wrong_joined_sets(env, key, num_envs):

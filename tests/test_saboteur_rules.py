@@ -101,7 +101,7 @@ def test_sb_1_sides_and_their_neighbours():
     # The cells whose top, right, bottom, left neighbour is the start.
     expected = {TOP: (0, 1), RIGHT: (-1, 0), BOTTOM: (0, -1), LEFT: (1, 0)}
     for side, place in expected.items():
-        assert places(env, cells.beside(side, middle)) == {place}
+        assert places(env, cells.beside(env.cells, side, middle)) == {place}
         assert (-cards.STEP_X[side], -cards.STEP_Y[side]) == place
         assert cards.OPPOSITE[side] == (side + 2) % 4
 
@@ -111,13 +111,14 @@ def test_sb_1_sets_move_across_words_and_stop_at_the_edges():
     grid = make(**PATHS_1).cells
     for row, below in ((31, 32), (0, 1), (43, 44)):
         upper, lower = (jnp.asarray(grid.cells_at([(5, r)])) for r in (row, below))
-        np.testing.assert_array_equal(cells.beside(TOP, upper), lower)
-        np.testing.assert_array_equal(cells.beside(BOTTOM, lower), upper)
+        np.testing.assert_array_equal(cells.beside(grid, TOP, upper), cells.inner(grid, lower))
+        np.testing.assert_array_equal(cells.beside(grid, BOTTOM, lower), cells.inner(grid, upper))
     last = jnp.asarray(grid.cells_at([(45, 3)]))
-    assert bool(cells.is_empty(cells.beside(LEFT, last)))
-    assert bool(cells.is_empty(cells.beside(RIGHT, jnp.asarray(grid.cells_at([(0, 3)])))))
-    assert bool(cells.is_empty(cells.beside(BOTTOM, jnp.asarray(grid.cells_at([(7, 0)])))))
-    assert bool(cells.is_empty(cells.beside(TOP, jnp.asarray(grid.cells_at([(7, 44)]))) & jnp.asarray(grid.inside)))
+    assert bool(cells.is_empty(cells.beside(grid, LEFT, last)))
+    assert bool(cells.is_empty(cells.beside(grid, RIGHT, jnp.asarray(grid.cells_at([(0, 3)])))))
+    assert bool(cells.is_empty(cells.beside(grid, BOTTOM, jnp.asarray(grid.cells_at([(7, 0)])))))
+    lowest = jnp.asarray(grid.cells_at([(7, 44)]))
+    assert bool(cells.is_empty(cells.beside(grid, TOP, lowest) & cells.inner(grid, grid.inside)))
 
 
 def test_sb_8_sets_of_cells_agree_with_plain_sets():
@@ -193,10 +194,10 @@ def test_sb_8_sb_9_grid_and_layout():
     assert env.cells.size == 2070
     assert make(grid="seed").cells.size == 441
     assert np.flatnonzero(cells.unpack(env.cells, jnp.asarray(env.cells.start))).tolist() == [1012]
-    for i, expected in enumerate((1370, 1372, 1374)):
-        assert np.flatnonzero(cells.unpack(env.cells, jnp.asarray(env.cells.goals[i]))).tolist() == [expected]
+    assert np.flatnonzero(cells.unpack(env.cells, jnp.asarray(env.cells.goals))).tolist() == [1370, 1372, 1374]
+    assert env.cells.goal_ids.tolist() == [1370, 1372, 1374]
     short = make(goal_x=3)
-    assert places(short, jnp.asarray(short.cells.goals[2])) == {(3, 2)}
+    assert places(short, jnp.asarray(short.cells.goals)) == {(3, -2), (3, 0), (3, 2)}
 
 
 def test_sb_10_a_deal_decides_everything():
@@ -357,7 +358,7 @@ def test_sb_21_a_path_needs_both_edges():
         path = np.zeros((4, *left.shape), np.uint32)
         path[RIGHT] |= left
         path[other_side] |= right
-        found = mine.grow(jnp.asarray(left), jnp.asarray(path))
+        found = mine.grow(env.cells, jnp.asarray(left), jnp.asarray(path))
         assert bool(cells.is_empty(found & right)) != reached
 
 

@@ -1,8 +1,11 @@
-"""Sets of cells of the grid as bits: uint32[word, column], where bit y of a column is its y-th cell from the top.
+"""Sets of cells of the grid as bits: uint32[word], the columns one after another, bit y of a column its y-th cell.
 
 A column of the exact grid has 45 cells and so two words. Moving a whole set by one cell is a shift of bits or of
-columns, which costs a hundredth of touching 2,070 cells one by one: searching the mine, finding the frontier and
+words, which costs a hundredth of touching 2,070 cells one by one: searching the mine, finding the frontier and
 testing where a card fits all work on such sets.
+
+The sets of a state have a border, an empty column before the first and one after the last: the cells beside a set are
+then slices of it, which compile to vector instructions. What is derived from them by `beside` has no border.
 """
 
 import dataclasses
@@ -13,9 +16,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.saboteur.cards import BOTTOM, LEFT, NUM_GOALS, RIGHT, TOP
+from jaxgames.cards import kth_member
+from jaxgames.saboteur.cards import BOTTOM, LEFT, RIGHT, TOP
 
 WORD = 32
+BLOCK = 12  # words counted together
 FAR = 99  # further than any two cells are apart; the distance from an empty set
 
 
@@ -36,6 +41,7 @@ class Grid:
 
     @property
     def words(self) -> int:
+        """Words of a column."""
         return -(-self.rows // WORD)
 
     @property
@@ -44,14 +50,19 @@ class Grid:
         return tuple((self.goal_x - self.xmin, y - self.ymin) for y in (-2, 0, 2))
 
     @functools.cached_property
+    def goal_ids(self) -> np.ndarray:
+        """int32[goal], the cell ids of the three goals."""
+        return np.array([column * self.rows + row for column, row in self.goal_cells], np.int32)
+
+    @functools.cached_property
     def start(self) -> np.ndarray:
         """The set that holds the start alone."""
         return self.cells_at([(-self.xmin, -self.ymin)])
 
     @functools.cached_property
     def goals(self) -> np.ndarray:
-        """One set for each goal, uint32[goal, word, column]."""
-        return np.stack([self.cells_at([place]) for place in self.goal_cells])
+        """The set of the three goals."""
+        return self.cells_at(self.goal_cells)
 
     @functools.cached_property
     def inside(self) -> np.ndarray:
@@ -59,11 +70,11 @@ class Grid:
         return self.cells_at([(column, row) for column in range(self.columns) for row in range(self.rows)])
 
     def cells_at(self, places) -> np.ndarray:
-        """The set of these (column, row) places, on the host."""
-        cells = np.zeros((self.words, self.columns), np.uint32)
+        """The set of these (column, row) places with its border, on the host."""
+        cells = np.zeros((self.columns + 2, self.words), np.uint32)
         for column, row in places:
-            cells[row // WORD, column] |= np.uint32(1 << row % WORD)
-        return cells
+            cells[column + 1, row // WORD] |= np.uint32(1 << row % WORD)
+        return cells.ravel()
 
 
 @functools.cache
@@ -76,51 +87,80 @@ def make_grid(name: str, goal_x: int) -> Grid:
 
 def only(when: chex.Array, cells: chex.Array) -> chex.Array:
     """`cells` where `when` holds, else the empty set; the axes of `when` come first."""
-    return jnp.where(jnp.asarray(when)[..., None, None], cells, jnp.uint32(0))
+    return jnp.where(jnp.asarray(when)[..., None], cells, jnp.uint32(0))
 
 
-def one_cell(grid: Grid, cell: chex.Array) -> chex.Array:
-    """The set that holds cell id `cell` alone."""
+def one_cell(grid: Grid, cell: chex.Numeric) -> chex.Array:
+    """The set that holds cell id `cell` alone, with its border."""
+    word, bit = _place(grid, cell)
+    is_word = jnp.arange((grid.columns + 2) * grid.words) == word + grid.words
+    return jnp.where(is_word, jnp.uint32(1) << bit, jnp.uint32(0))
+
+
+def _place(grid: Grid, cell: chex.Numeric) -> tuple[chex.Array, chex.Array]:
+    """The word of a cell, int32[...], in a set without border, and its bit there, uint32[...]."""
     column, row = cell // grid.rows, cell % grid.rows
-    is_word = jnp.arange(grid.words)[:, None] == row // WORD
-    is_column = jnp.arange(grid.columns) == column
-    return jnp.where(is_word & is_column, jnp.uint32(1) << (row % WORD).astype(jnp.uint32), jnp.uint32(0))
+    return column * grid.words + row // WORD, jnp.asarray(row % WORD, jnp.uint32)
 
 
-def beside(side: int, cells: chex.Array) -> chex.Array:
-    """The cells whose neighbour across `side` is in the set. Rows beyond the grid may appear: mask with `inside`."""
-    if side == TOP:
-        carry = cells >> (WORD - 1)
-        return (cells << 1) | jnp.concatenate([jnp.zeros_like(carry[..., :1, :]), carry[..., :-1, :]], axis=-2)
-    if side == BOTTOM:
-        carry = cells << (WORD - 1)
-        return (cells >> 1) | jnp.concatenate([carry[..., 1:, :], jnp.zeros_like(carry[..., :1, :])], axis=-2)
-    edge = jnp.zeros_like(cells[..., :1])
+def lies_in(grid: Grid, cells: chex.Array, cell: chex.Numeric) -> chex.Array:
+    """bool, is the cell in the set? First the axes of sets, [..., word], then those of cell ids."""
+    word, bit = _place(grid, cell)
+    return (without_border(grid, cells)[..., word] >> bit) & 1 == 1
+
+
+def without_border(grid: Grid, cells: chex.Array) -> chex.Array:
+    """The columns of the grid alone; a set that has no border stays as it is."""
+    return inner(grid, cells) if cells.shape[-1] > grid.columns * grid.words else cells
+
+
+def inner(grid: Grid, cells: chex.Array) -> chex.Array:
+    """All but the border of a set that has one."""
+    return cells[..., grid.words : -grid.words]
+
+
+def columns_around(grid: Grid, cells: chex.Array, column: chex.Array) -> chex.Array:
+    """One column as a set of its own; its border is the columns beside it."""
+    return jax.lax.dynamic_slice_in_dim(jnp.asarray(cells), column * grid.words, 3 * grid.words, axis=-1)
+
+
+def in_column(cells: chex.Array, row: chex.Array) -> chex.Array:
+    """bool[...], is the cell of this row in a set of one column, [..., word]?"""
+    return (cells[..., row // WORD] >> (row % WORD).astype(jnp.uint32)) & 1 == 1
+
+
+def beside(grid: Grid, side: int, cells: chex.Array) -> chex.Array:
+    """The cells whose neighbour across `side` is in the set; it has a border, they have none.
+
+    Rows beyond the grid may appear: mask with `inside`.
+    """
+    words, size = grid.words, cells.shape[-1]
     if side == LEFT:
-        return jnp.concatenate([edge, cells[..., :-1]], axis=-1)
-    assert side == RIGHT
-    return jnp.concatenate([cells[..., 1:], edge], axis=-1)
+        return cells[..., : size - 2 * words]
+    if side == RIGHT:
+        return cells[..., 2 * words :]
+    here = cells[..., words : size - words]
+    number = np.arange(here.shape[-1]) % words  # of the word in its column
+    if side == TOP:
+        above = cells[..., words - 1 : size - words - 1] >> (WORD - 1)
+        return here << 1 | above & _all_bits(number > 0)
+    assert side == BOTTOM
+    below = cells[..., words + 1 : size - words + 1] << (WORD - 1)
+    return here >> 1 | below & _all_bits(number < words - 1)
+
+
+def _all_bits(where: np.ndarray) -> np.ndarray:
+    return np.where(where, np.uint32(0xFFFFFFFF), np.uint32(0))
 
 
 def is_empty(cells: chex.Array) -> chex.Array:
     """bool[...], no cell in the set."""
-    return ~(cells != 0).any((-2, -1))
+    return ~(cells != 0).any(-1)
 
 
 def count(cells: chex.Array) -> chex.Array:
     """int32[...], the number of cells in the set."""
-    return jax.lax.population_count(cells).astype(jnp.int32).sum((-2, -1))
-
-
-def holds(grid: Grid, cells: chex.Array, place: int) -> chex.Array:
-    """bool[...], is goal number `place` in the set?"""
-    column, row = grid.goal_cells[place]
-    return (cells[..., row // WORD, column] >> (row % WORD)) & 1 == 1
-
-
-def goals_in(grid: Grid, cells: chex.Array) -> chex.Array:
-    """bool[..., goal], which of the three goal cells are in the set?"""
-    return jnp.stack([holds(grid, cells, place) for place in range(NUM_GOALS)], axis=-1)
+    return jax.lax.population_count(cells).astype(jnp.int32).sum(-1)
 
 
 def unpack(grid: Grid, cells: chex.Array) -> chex.Array:
@@ -129,10 +169,12 @@ def unpack(grid: Grid, cells: chex.Array) -> chex.Array:
 
 
 def unpack_together(grid: Grid, cells: chex.Array) -> chex.Array:
-    """Sets side by side in the last axis, [..., word, column, n], as bool[..., cell, n]."""
-    rows = [jnp.arange(min(WORD, grid.rows - i * WORD), dtype=jnp.uint32)[:, None] for i in range(grid.words)]
-    bits = [(cells[..., i, :, None, :] >> rows[i]) & 1 == 1 for i in range(grid.words)]
-    return jnp.concatenate(bits, axis=-2).reshape(*cells.shape[:-3], grid.size, cells.shape[-1])
+    """Sets side by side in the last axis, [..., word, n], as bool[..., cell, n]."""
+    n = cells.shape[-1]
+    cells = jnp.moveaxis(without_border(grid, jnp.moveaxis(cells, -1, -2)), -1, -2)
+    bits = (cells[..., None, :] >> jnp.arange(WORD, dtype=jnp.uint32)[:, None]) & 1 == 1
+    columns = bits.reshape(*cells.shape[:-2], grid.columns, grid.words * WORD, n)[..., : grid.rows, :]
+    return columns.reshape(*cells.shape[:-2], grid.size, n)
 
 
 def goal_distances(grid: Grid, cells: chex.Array) -> chex.Array:
@@ -140,13 +182,14 @@ def goal_distances(grid: Grid, cells: chex.Array) -> chex.Array:
 
     In each column the nearest cell above and below the goal's row is the highest and lowest bit of a masked word.
     """
+    words = without_border(grid, cells).reshape(grid.columns, grid.words).T
     distances = []
     for column, row in grid.goal_cells:
-        above = cells[0] & jnp.uint32((2 << row) - 1)  # the goals lie in the first word of their column
+        above = words[0] & jnp.uint32((2 << row) - 1)  # the goals lie in the first word of their column
         upwards = jnp.where(above != 0, row - 31 + jax.lax.clz(above).astype(jnp.int32), FAR)
         downwards = jnp.full(grid.columns, FAR)
         for i in reversed(range(grid.words)):
-            below = cells[i] >> (row if i == 0 else 0)
+            below = words[i] >> (row if i == 0 else 0)
             first = jax.lax.population_count((below & -below) - 1).astype(jnp.int32)
             downwards = jnp.where(below != 0, first + max(i * WORD - row, 0), downwards)
         across = jnp.abs(jnp.arange(grid.columns) - column)
@@ -155,16 +198,22 @@ def goal_distances(grid: Grid, cells: chex.Array) -> chex.Array:
 
 
 def kth(grid: Grid, cells: chex.Array, k: chex.Array) -> chex.Array:
-    """int32[], the cell id with exactly `k` smaller ids in the set; some cell of the grid if there are not so many."""
-    in_column = jax.lax.population_count(cells).astype(jnp.int32).sum(0)
-    ends = jnp.cumsum(in_column)
-    column = jnp.minimum((ends <= k).sum(), grid.columns - 1)
-    is_column = jnp.arange(grid.columns) == column
-    k = k - jnp.where(is_column, ends - in_column, 0).sum()
-    words = jnp.where(is_column, cells, 0).sum(-1, dtype=jnp.uint32)  # [word], the column alone
-    up_to = jnp.asarray((2 << np.arange(WORD, dtype=np.uint64)) - 1, jnp.uint32)  # bits 0..row of a word
-    counts = jax.lax.population_count(words[:, None] & up_to).astype(jnp.int32)  # [word, row]
-    for i in range(1, grid.words):
-        counts = counts.at[i].add(counts[i - 1, -1])
-    row = jnp.minimum((counts <= k).sum(), grid.rows - 1)
-    return (column * grid.rows + row).astype(jnp.int32)
+    """int32[], the cell id with exactly `k` smaller ids in the set; some cell of the grid if there are not so many.
+
+    Words are counted in blocks first: a cumulative sum takes the square of its length.
+    """
+    cells = without_border(grid, cells)
+    blocks = jnp.pad(cells, (0, -cells.shape[-1] % BLOCK)).reshape(-1, BLOCK)
+    in_word = jax.lax.population_count(blocks).astype(jnp.int32)
+    block, k = _find(in_word.sum(-1), k)
+    word, k = _find(in_word[block], k)
+    word = jnp.minimum(block * BLOCK + word, cells.shape[-1] - 1)
+    column, row = word // grid.words, word % grid.words * WORD + kth_member(cells[word][None], k)
+    return (column * grid.rows + jnp.minimum(row, grid.rows - 1)).astype(jnp.int32)
+
+
+def _find(counts: chex.Array, k: chex.Array) -> tuple[chex.Array, chex.Array]:
+    """Which of the heaps with so many things, int32[heap], holds the k-th thing of all, and its number there."""
+    is_before = jnp.cumsum(counts) <= k
+    heap = jnp.minimum(is_before.sum(), counts.shape[0] - 1)
+    return heap, k - jnp.where(is_before, counts, 0).sum()

@@ -3,13 +3,14 @@
 from typing import TYPE_CHECKING
 
 import chex
-import jax
 import jax.numpy as jnp
 
-from jaxgames.saboteur.cards import MAX_HAND, NO_CARD, NUM_TOOLS
+from jaxgames.cards import kth_member, pack
+from jaxgames.env import computed_once
+from jaxgames.saboteur.cards import MAP, MAX_HAND, NO_CARD, NUM_TOOLS, ROCKFALL
 from jaxgames.saboteur.cells import count, is_empty, kth, unpack
-from jaxgames.saboteur.mine import survey
-from jaxgames.saboteur.rules import held, legal_factors, may_skip, playable_cells, playable_tools
+from jaxgames.saboteur.mine import Ground, num_fitting, survey
+from jaxgames.saboteur.rules import held, legal_factors, may_skip, open_sides, playable_cells, playable_tools
 from jaxgames.saboteur.state import State
 
 if TYPE_CHECKING:
@@ -21,15 +22,15 @@ def random_action(env: "SaboteurEnv", state: State, word: chex.Array) -> chex.Ar
 
     Counting every slot and orientation first leaves a single set of cells to search.
     """
-    grid, both = env.cells, jnp.array([False, True])
+    grid = env.cells
     kinds = held(state, state.current_player)
-    ground = survey(grid, state)
-    num_cells = jax.lax.map(lambda kind: count(playable_cells(env, state, ground, kind, both)), kinds).ravel()
+    ground = computed_once(survey(grid, state))  # all of it in every loop over cells takes minutes to compile
+    num_cells = num_playable(env, state, ground, kinds).ravel()
     if env.variant == "paths":
-        flags = may_skip(env, num_cells.sum() == 0)[None]
+        others = may_skip(env, num_cells.sum() == 0).astype(jnp.uint32)[None]
     else:
-        flags = jnp.append(playable_tools(env, state, kinds).ravel(), kinds != NO_CARD)
-    counts = jnp.append(num_cells, flags.sum())
+        others = jnp.append(playable_tools(env, state, kinds), pack(kinds != NO_CARD))
+    counts = jnp.append(num_cells, count(others))
     ends = jnp.cumsum(counts)
     uniform = (word >> 8).astype(jnp.float32) * jnp.float32(2**-24)
     k = jnp.floor(uniform * ends[-1].astype(jnp.float32)).astype(jnp.int32)
@@ -37,11 +38,26 @@ def random_action(env: "SaboteurEnv", state: State, word: chex.Array) -> chex.Ar
 
     group = (ends <= k).sum()
     k -= jnp.where(jnp.arange(counts.shape[0]) == group, ends - counts, 0).sum()
-    is_flag = group == 2 * MAX_HAND
-    slot, orientation = jnp.where(is_flag, 0, group // 2), group % 2
+    on_board = group < 2 * MAX_HAND
+    slot, orientation = jnp.where(on_board, group // 2, 0), group % 2
     cell = kth(grid, playable_cells(env, state, ground, kinds[slot], orientation == 1), k)
-    flag = env.first_tool_action + jnp.argmax(jnp.cumsum(flags, dtype=jnp.int32) > k)
-    return jnp.where(is_flag, flag, (slot * grid.size + cell) * 2 + orientation).astype(jnp.int32)
+    row, bit = divmod(kth_member(others, k), 32)  # a row for the tools of each slot, one for the discards
+    other = env.first_tool_action + row * NUM_TOOLS * env.num_players + bit
+    return jnp.where(on_board, (slot * grid.size + cell) * 2 + orientation, other).astype(jnp.int32)
+
+
+def num_playable(env: "SaboteurEnv", state: State, ground: Ground, kinds: chex.Array) -> chex.Array:
+    """int32[slot, orientation], how many cells `playable_cells` has for every card of a hand."""
+    is_turned = jnp.array([False, True])
+    sides = open_sides(kinds[:, None], is_turned)
+    number = (sides * jnp.array([8, 4, 2, 1])).sum(-1)  # 0 for all but path cards: that fits nowhere
+    can_dig = ~state.broken[state.current_player].any()  # SB-30
+    num_cells = jnp.where(can_dig, num_fitting(ground)[number], 0)
+    if env.variant == "full":
+        upright = ~is_turned
+        num_cells += jnp.where((kinds == MAP)[:, None] & upright, count(ground.face_down), 0)
+        num_cells += jnp.where((kinds == ROCKFALL)[:, None] & upright, count(ground.loose), 0)
+    return num_cells
 
 
 def snap(env: "SaboteurEnv", state: State, wish: chex.Array, fallback: str) -> chex.Array:

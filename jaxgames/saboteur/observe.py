@@ -24,7 +24,7 @@ from jaxgames.saboteur.cards import (
     ROCKFALL,
     TOP,
 )
-from jaxgames.saboteur.cells import WORD, kth
+from jaxgames.saboteur.cells import count, kth, lies_in
 from jaxgames.saboteur.mine import face_up_cells, turned_goals
 from jaxgames.saboteur.rules import held
 from jaxgames.saboteur.state import FACE_DOWN, State
@@ -107,25 +107,20 @@ def full_view(env: "SaboteurEnv", state: State, player: chex.Array) -> FullView:
 def board_rows(env: "SaboteurEnv", state: State) -> chex.Array:
     """float32[100, 22], the cards on the table; a face-down goal shows only where it lies."""
     grid = env.cells
-    goals = jnp.asarray(grid.goals).sum(0, dtype=jnp.uint32)
+    goals = jnp.asarray(grid.goals)
     on_table = face_up_cells(state) | goals
     order = jnp.arange(MAX_BOARD)
     cells = jax.vmap(lambda k: kth(grid, on_table, k))(order)
-    is_card = order < jax.lax.population_count(on_table).astype(jnp.int32).sum()
+    is_card = order < count(on_table)
     column, row = cells // grid.rows, cells % grid.rows
 
-    def lies_in(planes):  # bool[row, ...] for planes [..., word, column]
-        words = jnp.moveaxis(planes, (-2, -1), (0, 1))[row // WORD, column]
-        shift = (row % WORD).astype(jnp.uint32)
-        return (words >> shift.reshape(-1, *[1] * (words.ndim - 1))) & 1 == 1
-
-    sides = lies_in(state.open)
-    is_face_down = lies_in(goals & ~face_up_cells(state))
-    is_start = lies_in(jnp.asarray(grid.start))
+    sides = lies_in(grid, state.open, cells).T
+    is_face_down = lies_in(grid, goals & ~face_up_cells(state), cells)
+    is_start = lies_in(grid, jnp.asarray(grid.start), cells)
     features = jnp.concatenate(
         [
             jnp.stack([column + grid.xmin, row + grid.ymin], axis=-1),
-            edge_features(env, sides, lies_in(state.through)) & ~is_face_down[:, None],
+            edge_features(env, sides, lies_in(grid, state.through, cells)) & ~is_face_down[:, None],
             jnp.stack([is_face_down, is_start], axis=-1),
         ],
         axis=-1,

@@ -20,7 +20,7 @@ from jaxgames.saboteur.cards import (
     ROCKFALL,
     TOOL_NAMES,
 )
-from jaxgames.saboteur.cells import WORD
+from jaxgames.saboteur.cells import WORD, inner
 from jaxgames.saboteur.state import FACE_DOWN, MINERS, UNDECIDED
 
 if TYPE_CHECKING:
@@ -71,8 +71,8 @@ def round_words(env: "SaboteurEnv", state: "State") -> str:
 
 def spread(grid: "Grid", cells: np.ndarray) -> np.ndarray:
     """A set of cells as bool[..., column, row]."""
-    rows = [(cells[..., row // WORD, :] >> np.uint32(row % WORD)) & 1 for row in range(grid.rows)]
-    return np.stack(rows, axis=-1).astype(bool)
+    bits = np.asarray(inner(grid, cells))[..., None] >> np.arange(WORD, dtype=np.uint32) & 1
+    return bits.reshape(*cells.shape[:-1], grid.columns, -1)[..., : grid.rows].astype(bool)
 
 
 class Mine(NamedTuple):

@@ -34,10 +34,10 @@ from jaxgames.saboteur.cards import (
     STEP_X,
     STEP_Y,
 )
-from jaxgames.saboteur.cells import WORD, Grid, beside, count, goals_in, kth
+from jaxgames.saboteur.cells import Grid, beside, count, inner, kth, lies_in
 from jaxgames.saboteur.mine import survey
 from jaxgames.saboteur.observe import known_goals
-from jaxgames.saboteur.rules import decode, held, may_skip, open_sides, playable_tools
+from jaxgames.saboteur.rules import decode, held, may_skip, open_sides, tool_targets
 from jaxgames.saboteur.state import State
 
 if TYPE_CHECKING:
@@ -89,17 +89,18 @@ def find_points(env: "SaboteurEnv", state: State, player: chex.Numeric) -> Point
     grid, player = env.cells, jnp.asarray(player, jnp.int32)
     ground = survey(grid, state)
     blocks = [_listed(grid, ground.frontier, MAX_FRONTIER)]
-    face_down = goals_in(grid, ground.face_down)
+    face_down = lies_in(grid, ground.face_down, grid.goal_ids)
     if env.variant == "full":
-        goal_ids = jnp.array([column * grid.rows + row for column, row in grid.goal_cells], jnp.int32)
-        blocks += [(goal_ids, face_down), _listed(grid, ground.loose, MAX_LOOSE)]
+        blocks += [(jnp.asarray(grid.goal_ids), face_down), _listed(grid, ground.loose, MAX_LOOSE)]
     cell, exists = (jnp.concatenate(parts) for parts in zip(*blocks, strict=True))
     kind = np.repeat(np.eye(3, dtype=bool)[: len(blocks)], [len(ids) for ids, _ in blocks], axis=0)
 
-    paths = jnp.stack([beside(side, state.joined & state.open[OPPOSITE[side]]) for side in range(NUM_SIDES)])
-    planes = [state.open, state.through[None], state.joined[None], paths, ground.next_to_open, ground.next_to_wall]
+    paths = jnp.stack([beside(grid, side, state.joined & state.open[OPPOSITE[side]]) for side in range(NUM_SIDES)])
+    own = jnp.concatenate([state.open, state.through[None], state.joined[None]])
+    next_to_open, next_to_wall = (~jnp.stack(admitted) for admitted in zip(*ground.admits, strict=True))
+    planes = jnp.concatenate([inner(grid, own), paths, next_to_open, next_to_wall])
     column, row = cell // grid.rows, cell % grid.rows
-    own, is_path, is_open, is_wall = jnp.split(_lies_in(jnp.concatenate(planes), column, row), (6, 10, 14), axis=-1)
+    own, is_path, is_open, is_wall = jnp.split(lies_in(grid, planes, cell).T, (6, 10, 14), axis=-1)
 
     is_known = known_goals(env, state, player)
     is_gold = is_known & (state.goals[state.round] == GOLD)
@@ -126,12 +127,6 @@ def _listed(grid: Grid, cells: chex.Array, most: int) -> tuple[chex.Array, chex.
     """The ids of a set of cells in ascending order, int32[most], and which of them are not padding."""
     order = jnp.arange(most, dtype=jnp.int32)
     return jax.vmap(lambda k: kth(grid, cells, k))(order), order < count(cells)
-
-
-def _lies_in(planes: chex.Array, column: chex.Array, row: chex.Array) -> chex.Array:
-    """bool[point, plane]: is the cell of a point in these sets, [plane, word, column]?"""
-    words = jnp.moveaxis(planes, 0, -1)[row // WORD, column]
-    return (words >> (row % WORD).astype(jnp.uint32)[:, None]) & 1 == 1
 
 
 def hand_cards(env: "SaboteurEnv", state: State, player: chex.Numeric) -> chex.Array:
@@ -162,7 +157,7 @@ def legal_choices(env: "SaboteurEnv", state: State, points: Points) -> chex.Arra
         ]
     on_board = jnp.concatenate(board, axis=1) & points.exists[:, None]
     if env.variant == "full":
-        rest = [playable_tools(env, state, kinds).ravel(), kinds != NO_CARD]
+        rest = [tool_targets(env, state, kinds).ravel(), kinds != NO_CARD]
     else:
         rest = [may_skip(env, ~on_board.any())[None]]
     return jnp.concatenate([on_board.ravel(), *rest]) | state.done

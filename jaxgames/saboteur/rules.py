@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgames.cards import members, pack
 from jaxgames.env import pick
 from jaxgames.saboteur import gold
 from jaxgames.saboteur.cards import (
@@ -18,7 +19,6 @@ from jaxgames.saboteur.cards import (
     MENDS,
     NO_CARD,
     NUM_CONNECTED,
-    NUM_GOALS,
     NUM_PATHS,
     NUM_TOOLS,
     OPEN,
@@ -27,8 +27,18 @@ from jaxgames.saboteur.cards import (
     STEP_X,
     STEP_Y,
 )
-from jaxgames.saboteur.cells import is_empty, one_cell, only, unpack_together
-from jaxgames.saboteur.mine import Ground, fitting_cells, join, lay, remove, survey, turned_goals
+from jaxgames.saboteur.cells import in_column, is_empty, only, unpack_together
+from jaxgames.saboteur.mine import (
+    Ground,
+    fitting_cells,
+    join,
+    lay,
+    leads_on,
+    remove,
+    survey,
+    survey_column,
+    turned_goals,
+)
 from jaxgames.saboteur.state import FACE_DOWN, State, round_start
 
 if TYPE_CHECKING:
@@ -75,7 +85,7 @@ def decode(env: "SaboteurEnv", action: chex.Array) -> Move:
 class Legal(NamedTuple):
     """The legal actions of the player to move in factors. Equal cards in different slots are separate actions."""
 
-    cells: jax.Array  # uint32[slot, orientation, word, column]  where the card of a slot may be played
+    cells: jax.Array  # uint32[slot, orientation, word]  where the card of a slot may be played
     tools: jax.Array  # bool[slot, tool, seat]  whose tool it may break or mend, counted from the actor
     discards: jax.Array  # bool[slot]
     skip: jax.Array  # bool[]
@@ -89,7 +99,7 @@ def legal_factors(env: "SaboteurEnv", state: State) -> Legal:
     cells = jax.lax.map(lambda kind: playable_cells(env, state, ground, kind, turned), kinds)
     return Legal(
         cells=cells,
-        tools=playable_tools(env, state, kinds),
+        tools=tool_targets(env, state, kinds),
         discards=(kinds != NO_CARD) & (env.variant == "full"),
         skip=may_skip(env, is_empty(cells).all()),
     )
@@ -105,21 +115,24 @@ def legal_actions(env: "SaboteurEnv", state: State) -> chex.Array:
 
 
 def is_legal(env: "SaboteurEnv", state: State, action: chex.Array) -> chex.Array:
-    """bool[], the same for one action: only the cells of its own slot and orientation are looked at."""
+    """bool[], the same for one action: only the column of its cell is looked at, for its own card."""
     in_range = (action >= 0) & (action < env.num_actions)
     move = decode(env, jnp.clip(action, 0, env.num_actions - 1))
     kinds = held(state, state.current_player)
     kind = kinds[move.slot]
-    ground = survey(env.cells, state)
-    cells = playable_cells(env, state, ground, kind, move.orientation == 1)
-    legal = move.on_board & ~is_empty(cells & one_cell(env.cells, move.cell))
+    grid = env.cells
+    column, row = move.cell // grid.rows, move.cell % grid.rows
+    cells = playable_cells(env, state, survey_column(grid, state, column), kind, move.orientation == 1)
+    legal = move.on_board & in_column(cells, row)
     if env.variant == "paths":
         is_stuck = True
         if env.skip_rule == "stuck":
-            is_stuck = is_empty(playable_cells(env, state, ground, kinds[:, None], jnp.array([False, True]))).all()
+            ground, both = survey(grid, state), jnp.array([False, True])
+            is_stuck = is_empty(playable_cells(env, state, ground, kinds[:, None], both)).all()
         legal |= move.skips & may_skip(env, is_stuck)
     else:
-        legal |= move.on_tool & playable_tools(env, state, kind[None])[0, move.tool, move.target]
+        tool = (move.tool * env.num_players + move.target).astype(jnp.uint32)
+        legal |= move.on_tool & (playable_tools(env, state, kind) >> tool & 1 == 1)
         legal |= move.discards & (kind != NO_CARD)
     return in_range & legal
 
@@ -127,7 +140,7 @@ def is_legal(env: "SaboteurEnv", state: State, action: chex.Array) -> chex.Array
 def playable_cells(
     env: "SaboteurEnv", state: State, ground: Ground, kind: chex.Array, is_turned: chex.Array
 ) -> chex.Array:
-    """The cells where a card may be played, uint32[..., word, column] for kinds and orientations of shape [...]."""
+    """The cells where a card may be played, uint32[..., word] for kinds and orientations of shape [...]."""
     is_path = (kind >= 0) & (kind < NUM_PATHS)
     sides = open_sides(kind, is_turned)
     can_dig = ~state.broken[state.current_player].any()  # SB-30
@@ -145,14 +158,23 @@ def open_sides(kind: chex.Array, is_turned: chex.Array) -> chex.Array:
     return jnp.where(is_turned[..., None], turned, upright)
 
 
+def tool_targets(env: "SaboteurEnv", state: State, kinds: chex.Array) -> chex.Array:
+    """bool[slot, tool, seat], the same as `playable_tools`."""
+    bits = members(playable_tools(env, state, kinds)[:, None], NUM_TOOLS * env.num_players)
+    return bits.reshape(-1, NUM_TOOLS, env.num_players)
+
+
 def playable_tools(env: "SaboteurEnv", state: State, kinds: chex.Array) -> chex.Array:
-    """bool[slot, tool, seat]: SB-28, SB-29, seats counted from the actor."""
+    """uint32[...], whose tools the cards may break or mend (SB-28, SB-29): bit tool * num_players + seat, seats
+    counted from the actor."""
     n = env.num_players
     broken = state.broken[(state.current_player + jnp.arange(n)) % n].T  # [tool, seat]
     breakable = ~broken & (env.self_break | (jnp.arange(n) > 0))
+    broken, breakable = pack(broken.ravel())[0], pack(breakable.ravel())[0]
+    one_tool = np.uint32((1 << n) - 1) << np.arange(NUM_TOOLS, dtype=np.uint32) * n  # every seat's
+    breaks, mends = ((table * one_tool).sum(-1, dtype=np.uint32) for table in (BREAKS, MENDS))
     action_card = jnp.maximum(kinds, 0)  # no tool card has type 0
-    breaks, mends = jnp.asarray(BREAKS)[action_card], jnp.asarray(MENDS)[action_card]
-    return (breaks[:, :, None] & breakable) | (mends[:, :, None] & broken)
+    return (jnp.asarray(breaks)[action_card] & breakable) | (jnp.asarray(mends)[action_card] & broken)
 
 
 def may_skip(env: "SaboteurEnv", is_stuck: chex.Array | bool) -> chex.Array:
@@ -169,21 +191,23 @@ def held(state: State, seat: chex.Array) -> chex.Array:
 
 def play(env: "SaboteurEnv", state: State, action: chex.Array) -> State:
     """One turn of `state.current_player` (SB-16 to SB-18). Rewards are paid elsewhere."""
+    grid = env.cells
     move = decode(env, action)
     kind = held(state, state.current_player)[move.slot]
-    here = one_cell(env.cells, move.cell)
     is_path = move.on_board & (kind >= 0) & (kind < NUM_PATHS)
     sides = open_sides(kind, move.orientation == 1)
     is_through = kind < NUM_CONNECTED
     faces = faced_goals(env, state, move.cell, sides) & is_path & is_through
     found_gold = (faces.any(-1) & (state.goals[state.round] == GOLD)).any()
+    joins_more = is_path & is_through & leads_on(grid, state, move.cell, sides)
+    shakes_mine = move.on_board & (kind == ROCKFALL)
 
-    state = lay(state, here, sides, is_through, when=is_path)
+    state = lay(grid, state, move.cell, sides, is_through, when=is_path)
     state = turn_goals(env, state, faces)
-    if env.variant == "full":
-        state = remove(env.cells, state, here, when=move.on_board & (kind == ROCKFALL))
+    if env.variant == "full":  # without rockfalls every passage is joined for good
+        state = remove(grid, state, move.cell, when=shakes_mine)
+        state = join(grid, state, when=joins_more | faces.any() | shakes_mine)
         state = swing_at_tool(env, state, move, kind, when=move.on_tool)
-    state = join(state)
     state = use_card(env, state, move, kind, when=~move.skips)
     return end_turn(env, state, move, found_gold)
 
@@ -200,8 +224,8 @@ def turn_goals(env: "SaboteurEnv", state: State, faces: chex.Array) -> State:
     """SB-24, SB-25: goals that a laid card faces, bool[goal, side of the card], are turned towards it."""
     shown = jnp.asarray(GOAL_OPEN[:, OPPOSITE])[state.goals[state.round]]  # [goal, side of the card, side]
     shown = (shown & faces[:, :, None]).any(1)
-    for i in range(NUM_GOALS):
-        state = lay(state, jnp.asarray(env.cells.goals[i]), shown[i], True, when=faces[i].any())
+    for i, cell in enumerate(env.cells.goal_ids):
+        state = lay(env.cells, state, cell, shown[i], True, when=faces[i].any())
     return state
 
 
@@ -233,8 +257,7 @@ def use_card(env: "SaboteurEnv", state: State, move: Move, kind: chex.Array, *, 
 
 def target_of(env: "SaboteurEnv", actor: chex.Array, move: Move, kind: chex.Array) -> chex.Array:
     """int8[], what `played_on` remembers of a move."""
-    goal_ids = jnp.array([column * env.cells.rows + row for column, row in env.cells.goal_cells])
-    goal = jnp.argmax(goal_ids == move.cell)
+    goal = jnp.argmax(env.cells.goal_ids == move.cell)
     on = jnp.where(move.on_tool, (actor + move.target) % env.num_players, 0)
     on = jnp.where(move.on_board & (kind == MAP), goal, on)
     return jnp.where(move.discards, FACE_DOWN, on).astype(jnp.int8)

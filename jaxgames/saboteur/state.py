@@ -36,12 +36,12 @@ class State(contract.State):
     """One game. A card is named by its place in the round's shuffled deck, so who knows a card is a question of place.
 
     `joined` follows from the board, but only by a search (SB-21): it is kept, so that a card that joins nothing new
-    costs no search. Without roles and gold (`paths`) those fields are zeros.
+    costs no search. Sets of cells have a border (`cells`). Without roles and gold (`paths`) those fields are zeros.
     """
 
-    open: chex.Array  # uint32[side, word, column]  cells whose face-up card is open (path or dead end) on that side
-    through: chex.Array  # uint32[word, column]  cells whose face-up card joins its open sides
-    joined: chex.Array  # uint32[word, column]  cells whose card is joined to the start
+    open: chex.Array  # uint32[side, word]  cells whose face-up card is open (path or dead end) on that side
+    through: chex.Array  # uint32[word]  cells whose face-up card joins its open sides
+    joined: chex.Array  # uint32[word]  cells whose card is joined to the start
     deck: chex.Array  # int8[round, card]  card types in the order of the shuffle, all rounds
     goals: chex.Array  # int8[round, goal]  GOLD, STONE_A or STONE_B
     roles: chex.Array  # bool[round, seat + 1]  is a saboteur; the last card lies aside
