@@ -25,13 +25,15 @@ import pytest
 
 # The longest files; the last to start would have one core to itself while the other has nothing left to do.
 LONGEST = (
+    "test_notebooks",
+    "test_networks",
     "test_strict_x64",
     "test_contract",
+    "test_ppo_scripts",
     "test_ppo_runs",
-    "test_ppo",
-    "test_notebooks",
     "test_search",
-    "test_networks",
+    "test_saboteur_properties",
+    "test_ppo",
 )
 
 # Tracing makes objects by the million and few cycles; looking for those as often as usual is a quarter of its time.

@@ -162,8 +162,8 @@ def test_random_actions_are_uniform(options):
     """Every legal action once in a sweep of equally spaced words, none but legal ones."""
     env = make(**options)
     states = states_of(24, 120, **options)
-    picked = jax.tree.map(lambda leaf: leaf[::6], states)
-    masks = np.asarray(jax.vmap(env.legal_action_mask)(picked))
+    picked = jax.tree.map(lambda leaf: leaf[::6], jax.device_get(states))
+    masks = np.asarray(jax.jit(jax.vmap(env.legal_action_mask))(picked))
     words = (np.arange(4096, dtype=np.uint64) << 20).astype(np.uint32)
     chosen = np.asarray(
         jax.jit(jax.vmap(jax.vmap(env.random_action, in_axes=(None, 0)), in_axes=(0, None)))(picked, words)
@@ -177,8 +177,8 @@ def test_random_actions_are_uniform(options):
 def test_random_actions_after_the_end_are_in_range():
     """Nobody holds a card: there is nothing to choose from, and still an action comes out."""
     env = make(**FULL)
-    state = jax.tree.map(lambda leaf: leaf[0], states_of(24, 200, **FULL))
-    over = state.replace(hand=jnp.full_like(state.hand, NO_CARD), terminated=jnp.bool_(True))
+    state = jax.tree.map(lambda leaf: leaf[0], jax.device_get(states_of(24, 200, **FULL)))
+    over = state.replace(hand=np.full_like(state.hand, NO_CARD), terminated=np.bool_(True))
     words = np.array([0, 2**31, 2**32 - 1], np.uint32)
     actions = np.asarray(jax.jit(jax.vmap(env.random_action, in_axes=(None, 0)))(over, words))
     assert ((actions >= 0) & (actions < env.num_actions)).all()
@@ -254,8 +254,8 @@ def test_sb_50_a_determinization_redraws_everything_else():
 def test_sb_50_a_determinization_is_uniform():
     """SB-50: over 2,000 worlds every hidden card is about as often in every hidden place."""
     env = make(**FULL)
-    state = env.init(jax.random.key(0))
-    worlds = jax.jit(jax.vmap(lambda key: env.determinize(key, state, 0)))(jax.random.split(jax.random.key(1), 2000))
+    state, draw = jax.jit(env.init)(jax.random.key(0)), jax.jit(jax.vmap(env.determinize, (0, None, None)))
+    worlds = jax.device_get(draw(jax.random.split(jax.random.key(1), 2000), state, 0))
     gold_at = (np.asarray(worlds.goals[:, 0]) == GOLD).mean(0)
     np.testing.assert_allclose(gold_at, 1 / 3, atol=0.06)
     others = np.asarray(worlds.roles[:, 0, 1:])  # one saboteur card, perhaps the player's own
@@ -351,8 +351,8 @@ def test_bots_choose_legal_actions_and_do_not_peek(options, name):
 
     keys = jax.random.split(jax.random.key(8), 48)
     actions = choices(keys, states)
-    assert np.asarray(jax.vmap(env.is_legal)(states, actions)).all()
-    worlds = jax.vmap(lambda k, s: env.determinize(k, s, s.current_player))(keys, states)
+    assert np.asarray(jax.jit(jax.vmap(env.is_legal))(states, actions)).all()
+    worlds = jax.jit(jax.vmap(lambda k, s: env.determinize(k, s, s.current_player)))(keys, states)
     np.testing.assert_array_equal(choices(keys, worlds), actions)
 
 
@@ -404,7 +404,7 @@ def test_types_do_not_widen_under_x64(options):
 
 def test_render_hides_what_the_player_cannot_know():
     env = make(**FULL)
-    state = jax.tree.map(lambda leaf: leaf[0], states_of(48, 200, **FULL))
+    state = jax.tree.map(lambda leaf: leaf[0], jax.device_get(states_of(48, 200, **FULL)))
     everything, mine_alone = env.render(state), env.render(state, player=1)
     assert "saboteur" in everything
     assert "$" in everything
