@@ -140,7 +140,8 @@ def beside(grid: Grid, side: int, cells: chex.Array) -> chex.Array:
     if side == RIGHT:
         return cells[..., 2 * words :]
     here = cells[..., words : size - words]
-    number = np.arange(here.shape[-1]) % words  # of the word in its column
+    # The number of the word in its column; no table, which a `custom_vmap` (mine.py) under `cond` could not close over.
+    number = jnp.arange(here.shape[-1], dtype=jnp.uint32) % words
     if side == TOP:
         above = cells[..., words - 1 : size - words - 1] >> (WORD - 1)
         return here << 1 | above & _all_bits(number > 0)
@@ -149,8 +150,8 @@ def beside(grid: Grid, side: int, cells: chex.Array) -> chex.Array:
     return here >> 1 | below & _all_bits(number < words - 1)
 
 
-def _all_bits(where: np.ndarray) -> np.ndarray:
-    return np.where(where, np.uint32(0xFFFFFFFF), np.uint32(0))
+def _all_bits(where: chex.Array) -> chex.Array:
+    return jnp.where(where, jnp.uint32(0xFFFFFFFF), jnp.uint32(0))
 
 
 def is_empty(cells: chex.Array) -> chex.Array:
