@@ -6,7 +6,6 @@ import chex
 import jax.numpy as jnp
 
 from jaxgames.cards import kth_member, pack
-from jaxgames.env import computed_once
 from jaxgames.saboteur.cards import MAP, MAX_HAND, NO_CARD, NUM_TOOLS, ROCKFALL
 from jaxgames.saboteur.cells import count, is_empty, kth, unpack
 from jaxgames.saboteur.mine import Ground, num_fitting, survey
@@ -24,7 +23,7 @@ def random_action(env: "SaboteurEnv", state: State, word: chex.Array) -> chex.Ar
     """
     grid = env.cells
     kinds = held(state, state.current_player)
-    ground = computed_once(survey(grid, state))  # all of it in every loop over cells takes minutes to compile
+    ground = survey(grid, state)
     num_cells = num_playable(env, state, ground, kinds).ravel()
     if env.variant == "paths":
         others = may_skip(env, num_cells.sum() == 0).astype(jnp.uint32)[None]
