@@ -151,6 +151,7 @@ def text_of(card: dict[str, Any], has_curve: bool) -> str:
     """The card for people, in Markdown."""
     network = card["network"]
     kind = network.get("kind", "mlp")
+    decisions, hours = (sum(run[name] for run in card["runs"]) for name in ("decisions", "hours"))
     fields = ", ".join(f"{name} {value}" for name, value in network.get("fields", network).items() if value != [])
     lines = [
         f"# `ppo:{card['name']}`",
@@ -162,8 +163,7 @@ def text_of(card: dict[str, Any], has_curve: bool) -> str:
         "|---|---|",
         f"| network | `{kind}`: {fields}; {card['parameters']:,} parameters |",
         f"| options | {', '.join(f'{name} {value}' for name, value in card['options'].items())} |",
-        f"| trained | {sum(run['decisions'] for run in card['runs']):,} decisions in "
-        f"{sum(run['hours'] for run in card['runs']):.1f} hours |",
+        f"| trained | {f'{decisions:,} decisions in {hours:.1f} hours' if decisions else 'by imitation alone'} |",
         f"| SHA-256 of the weights | `{card['sha256']}` |",
         "",
         "## Strength",
