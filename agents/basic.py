@@ -1,5 +1,9 @@
 """Agents that fit every game."""
 
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
 import chex
 import jax
 import jax.numpy as jnp
@@ -15,3 +19,22 @@ def random(env: Env):
         return env.random_action(state, jax.random.bits(key, (), jnp.uint32))
 
     return act
+
+
+@dataclasses.dataclass(frozen=True)
+class Thinker:
+    """An agent that knows most answers at once. Whoever plays many games asks it to think only about the others."""
+
+    glance: Callable[[Any, chex.Array], tuple[chex.Array, chex.Array]]  # (state, player) -> (action, it is sure of it)
+    think: Callable[[chex.PRNGKey, Any, chex.Array], chex.Array]  # (key, state, player) -> action
+
+    def __call__(self, key: chex.PRNGKey, state: Any, player: chex.Array) -> chex.Array:
+        action, is_sure = self.glance(state, player)
+        return jnp.where(is_sure, action, self.think(key, state, player))
+
+
+def as_thinker(agent: Callable[[chex.PRNGKey, Any, chex.Array], chex.Array]) -> Thinker:
+    """Any agent as one that may know its answer at once; most never do."""
+    if isinstance(agent, Thinker):
+        return agent
+    return Thinker(lambda state, player: (jnp.int32(0), jnp.bool_(False)), agent)

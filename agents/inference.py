@@ -15,7 +15,7 @@ from agents.search import draws, playout
 from agents.search.draws import Draw
 from agents.search.pimc import read_search, search_worlds
 from jaxgames import Env, pick
-from jaxgames.options import UserError, check_float, read_int
+from jaxgames.options import UserError, read_float, read_int
 from jaxgames.schafkopf.cards import DOUBLE, FIRST_CARD, NO_DOUBLE, NO_SEAT, NUM_CARDS, NUM_SEATS, unpack
 from jaxgames.schafkopf.state import CONTRA, RETOUR, dealer, first_player
 from jaxgames.tricks import seats_from
@@ -51,7 +51,7 @@ def infer(
     from agents import networks
 
     search = read_search(env, simulations, exploration, scale, playouts)
-    draw = by_policy(env, *networks.load_honest(network, env), check_float(env.id, "doubt", float(doubt), 0.0, 1.0))
+    draw = by_policy(env, *networks.load_honest(network, env), read_float(env.id, "doubt", doubt, 0.0, 1.0))
     num_worlds = read_int(env.id, "worlds", worlds, 1, 100_000)
     return search_worlds(env, search, num_worlds, draw, read_int(env.id, "candidates", candidates, 1, 1000))
 

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxgames.cards import choose, random_action
-from jaxgames.options import UserError, check_float
+from jaxgames.options import UserError, read_float
 from jaxgames.skyjo.cards import (
     MIN_VALUE,
     NUM_COLUMNS,
@@ -182,7 +182,7 @@ def heuristic(style: Callable[[], Style]):
 
     def make(env: SkyjoEnv, epsilon: float | str = 0.02):
         _require_mode(env, style.__name__, "decision")
-        chance_of_random = check_float("skyjo", "epsilon", _number(epsilon), 0, 1)
+        chance_of_random = read_float("skyjo", "epsilon", epsilon, 0, 1)
         play = style()
 
         def act(key: chex.PRNGKey, state: State, player: chex.Array):
@@ -262,14 +262,6 @@ def _decide(state: State, takes: chex.Array, keeps: chex.Array, slot: chex.Array
     choice = jnp.where(keeps, Decision.KEEP_DRAWN, Decision.DISCARD_DRAWN)
     action = jnp.where(phase == DecisionPhase.KEEP_OR_DISCARD, choice, Decision.FIRST_POSITION + slot)
     return jnp.where(phase == DecisionPhase.CHOOSE_SOURCE, source, action).astype(jnp.int32)
-
-
-def _number(text: float | str) -> float | str:
-    """The number that a text is; the text if it is none, for a check to refuse."""
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 def _require_mode(env: SkyjoEnv, name: str, mode: str) -> None:

@@ -1,6 +1,7 @@
 """Options as text, and checks of options and deals that name the game, the option, its range and the value."""
 
 import ast
+import contextlib
 import operator
 import reprlib
 from collections.abc import Sequence
@@ -54,6 +55,14 @@ def check_float(game: str, name: str, value: object, low: float = -np.inf, high:
     if not np.isfinite(number) or not low <= number <= high:
         raise UserError(f"{game}: {name} must be a finite number in {low}..{high}, got {shown(value)}")
     return number
+
+
+def read_float(game: str, name: str, value: object, low: float = -np.inf, high: float = np.inf) -> float:
+    """`value`, a number or the text of one, as a finite float in low..high, or a UserError."""
+    if isinstance(value, str):
+        with contextlib.suppress(ValueError):  # no number: refused below, as it was written
+            value = float(value)
+    return check_float(game, name, value, low, high)
 
 
 def check_bool(game: str, name: str, value: object) -> bool:

@@ -8,9 +8,11 @@ import pytest
 import agents
 import jaxgames
 from agents import networks
+from agents.basic import Thinker
 from agents.search import draws, endgame, guided, pimc, playout, tree
 from agents.search.pimc import search_worlds
-from agents.search.rollouts import gains, halvings
+from agents.search.rollouts import favourite, gains, halvings
+from jaxgames.options import UserError
 from tests import schafkopf_endgames
 from tests.peeking import OPTIONS, assert_no_peeking, untrained
 from tests.sixth_game import BET, PASS, KuhnEnv
@@ -185,18 +187,42 @@ def test_few_worlds_do_not_overrule_a_network_that_is_sure():
     assert float(many[1]) == pytest.approx(3 - np.sqrt(2 * np.log(9)) * 4 / 20, abs=0.01)
 
 
+def test_a_network_is_taken_at_its_word_where_it_is_sure():
+    """Sure from a half on: what is likelier is played at once, and everything else is thought about."""
+    env = KuhnEnv()
+    model = networks.make("mlp", env, widths=(4,))
+    state = env.init(jax.random.key(0))
+    params = model.init(jax.random.key(0))["params"]
+    for bias, expected in ((2.0, BET), (-2.0, PASS)):
+        outputs = params["outputs"] | {"bias": params["outputs"]["bias"].at[BET].add(bias)}
+        leaning = {"params": params | {"outputs": outputs}}
+        likely, actions = networks.likeliest(model, leaning, state, state.current_player, 1)
+        assert int(actions[0]) == expected
+        for sure, is_sure in ((float(likely[0]), True), (float(likely[0]) + 1e-3, False)):
+            action, found = favourite(model, leaning, sure)(state, state.current_player)
+            assert (int(action), bool(found)) == (expected, is_sure)
+            act = Thinker(favourite(model, leaning, sure), lambda *_, other=1 - expected: jnp.int32(other))
+            chosen = int(act(jax.random.key(0), state, state.current_player))
+            assert chosen == (expected if is_sure else 1 - expected)
+
+
 def test_bad_budgets_are_refused_in_a_sentence():
     env = jaxgames.make("schafkopf")
     bad = (
         "pimc:0,40",
         "pimc:10,x",
         "pimc:10,40,consistency=some",
+        "pimc:10,40,exploration=x",
+        "rollouts:schafkopf,margin=x",
+        "infer:schafkopf,doubt=",
         "rollouts:skullking",
         "search:skullking",
+        "rollouts:schafkopf,sure=2",
+        "search:schafkopf,sure=much",
         "pimc:1,1,a=3",
     )
     for spec in (*bad, "pimc:10,40,endgame=4"):
-        with pytest.raises(ValueError, match=r"schafkopf|agents|checkpoint"):
+        with pytest.raises(UserError, match=r"schafkopf|agents|checkpoint"):
             agents.make(spec, env)
     with pytest.raises(ValueError, match="endgame"):
         agents.make("pimc:10,40,endgame=2", jaxgames.make("skyjo"))

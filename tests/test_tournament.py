@@ -16,6 +16,7 @@ import pytest
 
 import agents
 import jaxgames
+from agents.basic import Thinker
 from jaxgames.magictrick.cards import BID as BID_0
 from jaxgames.magictrick.cards import PASS as PASS_BID
 from jaxgames.options import UserError
@@ -307,6 +308,36 @@ def test_agents_are_asked_where_they_are_to_move_and_have_a_choice(count):
     is_forced = mask.sum(-1) == 1
     expected = np.where(is_forced, mask.argmax(-1), np.where(states.current_player == 0, 10, 21))
     np.testing.assert_array_equal(found[~states.done], expected[~states.done])
+
+
+def test_who_is_sure_does_not_think():
+    """The first agent is sure about small numbers and says them; only the other games reach its thoughts."""
+    numbers = jnp.arange(16)
+    states = Waiting(jnp.zeros(16, bool), numbers % 2, jnp.ones((16, 3), bool))
+    table = jnp.tile(jnp.array([[0, 1]]), (16, 1))
+    thought = []
+
+    def think(key, state, player):
+        jax.debug.callback(lambda number: thought.append(int(number)), state.number)
+        return state.number + 100
+
+    class Numbered(NamedTuple):
+        done: jax.Array
+        current_player: jax.Array
+        mask: jax.Array
+        number: jax.Array
+
+    first = Thinker(lambda state, player: (state.number.astype(jnp.int8), state.number < 6), think)
+    second = lambda key, state, player: jnp.int32(7)  # noqa: E731
+    env = SimpleNamespace(num_actions=3, legal_action_mask=lambda state: state.mask)
+    found = jax.jit(
+        lambda: matches.decide(env, [first, second], table, Numbered(*states, numbers), jax.random.key(0))
+    )()
+    even = [number if number < 6 else number + 100 for number in range(0, 16, 2)]
+    np.testing.assert_array_equal(found, np.stack([even, [7] * 8], axis=-1).ravel())
+    jax.effects_barrier()
+    assert set(range(6, 16, 2)) <= set(thought)
+    assert len(thought) <= 3 * 2  # three parts of two games, where all eight would have been four
 
 
 def test_schafkopf_counts_cents_a_game_and_seat_and_deals_won():

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from agents.basic import Thinker
 from jaxgames import Env, pick
 from jaxgames.env import StateT
 
@@ -88,7 +89,8 @@ def play_batch(env, agents, watch, deal_keys, lineup, key):
 def decide(env: Env, agents: Sequence[Callable], table: chex.Array, states: Any, key: chex.PRNGKey) -> chex.Array:
     """int32[game]: what the agents of `table` [game, seat] do now.
 
-    An agent is asked only about games in which it is to move and has a choice: others would cost as much.
+    An agent is asked only about games in which it is to move and has a choice, and thinks only where it is not sure:
+    others would cost as much.
     """
     num_games = len(table)
     keys = jax.random.split(key, num_games)
@@ -100,14 +102,18 @@ def decide(env: Env, agents: Sequence[Callable], table: chex.Array, states: Any,
         waits &= legal.sum(-1) > 1
         actions = jnp.argmax(legal, axis=-1).astype(jnp.int32)
     for index, agent in enumerate(agents):
-        asks = waits & (mover == index)
-        actions = fill_in(jax.vmap(agent), asks, (keys, states, player), actions, -(-num_games // PARTS))
+        asks, size = waits & (mover == index), -(-num_games // PARTS)
+        if isinstance(agent, Thinker):
+            said = (actions, jnp.zeros(num_games, bool))
+            actions, is_sure = fill_in(jax.vmap(agent.glance), asks, (states, player), said, size)
+            asks, agent = asks & ~is_sure, agent.think
+        actions = fill_in(jax.vmap(agent), asks, (keys, states, player), actions, size)
     return actions
 
 
-def fill_in(function: Callable, where: chex.Array, inputs: Any, values: chex.Array, size: int) -> chex.Array:
-    """`values` [game] with `function(*inputs)` where asked for: as many calls on `size` games as it takes."""
-    num_games = len(values)
+def fill_in(function: Callable, where: chex.Array, inputs: Any, values: Any, size: int) -> Any:
+    """`values` [game, ...] with `function(*inputs)` where asked for: as many calls on `size` games as it takes."""
+    num_games = len(where)
     order = jnp.argsort(~where, stable=True)  # those to fill come first
     order = jnp.pad(order, (0, size), constant_values=num_games)
     count = where.sum()
@@ -117,7 +123,8 @@ def fill_in(function: Callable, where: chex.Array, inputs: Any, values: chex.Arr
         games = jax.lax.dynamic_slice(order, (start,), (size,))
         found = function(*jax.tree.map(lambda leaf: leaf.at[games].get(mode="clip"), inputs))
         target = jnp.where(start + jnp.arange(size) < count, games, num_games)
-        return start + size, values.at[target].set(found.astype(values.dtype), mode="drop")
+        put = lambda value, new: value.at[target].set(new.astype(value.dtype), mode="drop")  # noqa: E731
+        return start + size, jax.tree.map(put, values, found)
 
     return jax.lax.while_loop(lambda carry: carry[0] < count, part, (jnp.int32(0), values))[1]
 

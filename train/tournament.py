@@ -26,6 +26,7 @@ import tyro
 
 import agents
 import jaxgames
+from agents.basic import Thinker, as_thinker
 from jaxgames import Env
 from jaxgames.options import UserError, read_option
 from train import pins, standings
@@ -185,8 +186,13 @@ def make_play(cfg: Tournament, env: Env, protocol: Protocol, players: list) -> C
 
     def seat(index: chex.Array) -> agents.Agent:
         """The agent at this place; a scalar choice, so the others cost nothing."""
-        acts = [lambda key, state, player, act=act: jnp.asarray(act(key, state, player), jnp.int32) for act in players]
-        return lambda key, state, player: jax.lax.switch(index, acts, key, state, player)
+        thinkers = [as_thinker(agent) for agent in players]
+        glances = [each.glance for each in thinkers]
+        thoughts = [lambda *asked, each=each: jnp.asarray(each.think(*asked), jnp.int32) for each in thinkers]
+        return Thinker(
+            glance=lambda state, player: jax.lax.switch(index, glances, state, player),
+            think=lambda key, state, player: jax.lax.switch(index, thoughts, key, state, player),
+        )
 
     @jax.jit
     def run(pair: Pair, chunk: chex.Array) -> list[list[Counts]]:

@@ -11,11 +11,13 @@ import chex
 import jax
 import jax.numpy as jnp
 
+from agents.basic import Thinker
 from agents.search import draws
 from agents.search.draws import Draw
 from agents.search.pimc import CHANCE_AFTER_A_MOVE
+from agents.search.rollouts import SURE, favourite
 from jaxgames import Env, make
-from jaxgames.options import check_float, read_int
+from jaxgames.options import read_float, read_int
 
 if TYPE_CHECKING:
     from agents.networks import Model
@@ -54,13 +56,23 @@ class Walk(NamedTuple):
 
 
 def network_search(
-    env: Env, network: str, worlds: str | int = 8, simulations: str | int = 32, exploration: str | float = 1.25
+    env: Env,
+    network: str,
+    worlds: str | int = 8,
+    simulations: str | int = 32,
+    exploration: str | float = 1.25,
+    sure: str | float = SURE,
 ):
-    """The choice of a network with the most visits in trees of `simulations` nodes, one in each of `worlds` worlds."""
+    """The choice of a network with the most visits in trees of `simulations` nodes, one in each of `worlds` worlds.
+
+    What it gives a probability of `sure` or more it plays at once.
+    """
     num_worlds = read_int(env.id, "worlds", worlds, 1, 100_000)
     num_simulations = read_int(env.id, "simulations", simulations, 1, 30_000)
-    weight = check_float(env.id, "exploration", float(exploration), 0.0)
-    return guided(env, load_guide(network, env), num_worlds, num_simulations, weight, draws.legal(env))
+    weight = read_float(env.id, "exploration", exploration, 0.0)
+    guide = load_guide(network, env)
+    think = guided(env, guide, num_worlds, num_simulations, weight, draws.legal(env))
+    return Thinker(favourite(guide.model, guide.params, read_float(env.id, "sure", sure, 0.0, 1.0)), think)
 
 
 def load_guide(network: str, env: Env) -> Guide:

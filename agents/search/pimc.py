@@ -11,7 +11,7 @@ from agents.search import draws, playout, tree
 from agents.search.draws import Draw
 from agents.search.tree import Search
 from jaxgames import Env
-from jaxgames.options import check_choice, check_float, read_int
+from jaxgames.options import check_choice, read_float, read_int
 
 # After a move of these games chance speaks: a simulation that knew what it will say would play with tomorrow's cards.
 CHANCE_AFTER_A_MOVE = ("skyjo", "saboteur")
@@ -59,8 +59,8 @@ def read_search(
     """How trees grow, from the arguments of a spec."""
     return Search(
         simulations=read_int(env.id, "simulations", simulations, 1, 30_000),
-        exploration=check_float(env.id, "exploration", float(exploration), 0.0),
-        scale=check_float(env.id, "scale", float(scale), 1e-6),
+        exploration=read_float(env.id, "exploration", exploration, 0.0),
+        scale=read_float(env.id, "scale", scale, 1e-6),
         playout=decider(env, playouts),
         payoff=playout.points(env),
         redraws=env.id in CHANCE_AFTER_A_MOVE,

@@ -11,13 +11,16 @@ import chex
 import jax
 import jax.numpy as jnp
 
+from agents.basic import Thinker
 from agents.search import draws, playout
 from agents.search.draws import Draw
 from jaxgames import Env
-from jaxgames.options import check_choice, check_float, read_int
+from jaxgames.options import check_choice, read_float, read_int
 
 if TYPE_CHECKING:
     from agents.networks import Model
+
+SURE = 0.98  # the probability from which a network is taken at its word
 
 
 def rollouts(
@@ -27,22 +30,36 @@ def rollouts(
     actions: str | int = 4,
     margin: str | float = 0.5,
     belief: str = "rules",
+    sure: str | float = SURE,
 ):
     """A network that thinks: the best of its likeliest `actions`, by what they are worth in up to `worlds` worlds.
 
     `margin` is how much the network's own opinion counts against what was seen (`gains`); 0 for nothing. All worlds
     that the rules allow count alike, or with `belief=policy` by how likely the network would have played as was played.
+    What the network gives a probability of `sure` or more is played at once.
     """
     from agents import networks
     from agents.inference import by_policy
 
     num_worlds = read_int(env.id, "worlds", worlds, 2, 100_000)
     num_actions = read_int(env.id, "actions", actions, 1, min(env.num_actions, 64))
-    weight = check_float(env.id, "margin", float(margin), 0.0)
+    weight = read_float(env.id, "margin", margin, 0.0)
     model, params = networks.load_honest(network, env)
     by_rules = check_choice(env.id, "belief", belief, ("rules", "policy")) == "rules"
     draw = draws.legal(env) if by_rules else by_policy(env, model, params)
-    return roll_out(env, model, params, num_worlds, num_actions, weight, draw)
+    think = roll_out(env, model, params, num_worlds, num_actions, weight, draw)
+    return Thinker(favourite(model, params, read_float(env.id, "sure", sure, 0.0, 1.0)), think)
+
+
+def favourite(model: "Model", params: Any, sure: float):
+    """`glance` of a search with a network: its likeliest action, and whether that has a probability of `sure`."""
+    from agents import networks
+
+    def glance(state: Any, player: chex.Array) -> tuple[chex.Array, chex.Array]:
+        likely, actions = networks.likeliest(model, params, state, player, 1)
+        return actions[0].astype(jnp.int32), likely[0] >= sure
+
+    return glance
 
 
 def roll_out(env: Env, model: "Model", params: Any, num_worlds: int, num_actions: int, margin: float, draw: Draw):
