@@ -284,6 +284,40 @@ def test_columns_that_change_places_take_their_logits_with_them():
     assert not np.allclose(by_slot[:, 1], by_slot[:, 0])
 
 
+def test_records_name_their_actors_as_seen_from_a_seat():
+    """Skyjo: one seat further on, everybody is one seat nearer; places without a record are empty and not recent."""
+    case = make_case("transformer")
+    n = case.model.env.num_players
+    look = jax.jit(jax.vmap(jax.vmap(case.model.look, (0, None)), (None, 0)))
+    actor, kind, *_, is_recent = np.moveaxis(np.asarray(look(case.states, jnp.arange(n)).records), -1, 0)
+    is_record = kind >= 0  # [seat, state, record]
+    np.testing.assert_array_equal(np.where(is_record, (actor[:1] - np.arange(n)[:, None, None]) % n, -1), actor)
+    assert {0, 1} <= set(actor[is_record].tolist())
+    assert not is_recent[~is_record].any()
+    newest_is_anothers = is_record[..., -1] & (actor[..., -1] != 0)  # SJ-48: it has not moved since
+    assert newest_is_anothers.any()
+    assert is_recent[..., -1][newest_is_anothers].all()
+
+
+def test_players_who_sit_far_away_are_alike_and_neighbours_are_not():
+    """Skyjo for five: the third and the fourth may change places, the fourth and the fifth may not."""
+    model = networks.make("transformer", jaxgames.make("skyjo", num_players=5, history_window_k=4), width=8)
+    params, shapes = jax.jit(model.init)(jax.random.key(0)), model.view_shapes()
+    view = jax.tree.map(lambda leaf: (np.sin(1 + np.arange(leaf.size)) > 0.3).reshape(leaf.shape), shapes)
+    view = jax.tree.map(lambda part, leaf: part.astype(leaf.dtype), view, shapes)
+
+    def values(i, j):
+        order = np.arange(5)
+        order[[i, j]] = j, i
+        turned = view._replace(boards=view.boards[order], seats=view.seats[order])
+        out = apply(model.network, params, turned)
+        return np.append(out.heads, out.value)
+
+    np.testing.assert_allclose(values(2, 3), values(2, 2), atol=1e-5)
+    assert not np.allclose(values(3, 4), values(2, 2), atol=1e-5)
+    assert not np.allclose(values(1, 2), values(2, 2), atol=1e-5)
+
+
 @pytest.mark.parametrize("name", ["mlp", "pointer", "paths"])
 def test_an_action_is_told_back_as_the_choice_that_it_came_from(name):
     """What imitation needs: whatever was decided is found again from the action alone."""
