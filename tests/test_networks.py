@@ -284,6 +284,22 @@ def test_columns_that_change_places_take_their_logits_with_them():
     assert not np.allclose(by_slot[:, 1], by_slot[:, 0])
 
 
+def test_the_legal_actions_are_read_by_who_is_to_move_alone():
+    """Magic Trick: what another seat may do would tell of its hand."""
+    case = make_case("masked")
+    env = case.model.env
+
+    @jax.jit
+    @jax.vmap
+    def masks(state):
+        seen = jax.vmap(lambda seat: case.model.look(state, seat))(jnp.arange(env.num_players))
+        return seen[:, -env.num_actions :], env.legal_action_mask(state)
+
+    seen, legal = map(np.asarray, masks(case.states))
+    is_mover = np.arange(env.num_players) == np.asarray(case.states.current_player)[:, None]
+    np.testing.assert_array_equal(seen, is_mover[..., None] & legal[:, None])
+
+
 def test_records_name_their_actors_as_seen_from_a_seat():
     """Skyjo: one seat further on, everybody is one seat nearer; places without a record are empty and not recent."""
     case = make_case("transformer")

@@ -490,9 +490,8 @@ def test_against_others_the_learner_takes_one_seat_or_all_seats_of_its_side():
     """Saboteur's roles, with the learner at seat 1 of two games: a miner among three, a saboteur alone."""
     env = jaxgames.make("saboteur", num_players=4, rounds=1)
     roles = ([0, 1, 1, 1, 1], [1, 0, 1, 1, 1])  # role cards: 0 for the saboteur, the last one lies aside
-    states = [
-        env.init(jax.random.key(0)).replace(roles=np.array([row], np.int8) == 0) for row in roles for _ in range(2)
-    ]
+    first = jax.jit(env.init)(jax.random.key(0))
+    states = [first.replace(roles=np.array([row], np.int8) == 0) for row in roles for _ in range(2)]
     states = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
     lineup = opponents.Lineup(rival=jnp.array([0, 1, 0, 1]), seat=jnp.array([1, 1, 1, 1]))
     mixture, sides = opponents.parse(("self=1", "rule=1")), ppo_saboteur.roles_of(env)
