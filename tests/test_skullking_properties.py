@@ -291,6 +291,14 @@ def test_sk_42_jade_then_bendt():
     assert len(seen_with_bendt & set(jade.tolist())) > 30  # any two of the stock
 
 
+def test_sk_53_the_stock_that_jade_saw_is_shown_until_its_cards_are_found():
+    """SK-53: the Skull King and R1 were drawn from it; the one has been played since, the other may lie anywhere."""
+    env, states = jade_then_bendt()
+    jade = jax.jit(lambda state: env.view(state, 0, "full").jade)
+    at_first, at_last = (np.asarray(jade(state))[[c.SKULL_KING, 10]].tolist() for state in (states[7], states[-1]))
+    assert (at_first, at_last) == ([True, True], [False, True])
+
+
 @functools.cache
 def worlds_of(env):
     """(key, state, player) -> 1024 worlds of one position."""

@@ -855,6 +855,15 @@ def test_sk_51_sk_52_sk_53_sizes_and_prefixes():
 # Training schedule, labels, bots -------------------------------------------------------------------------------------
 
 
+def test_sk_52_what_a_pending_ability_needs_is_shown_to_who_uses_it_alone():
+    """SK-52: the cards that Bendt drew, bids and tricks for the others' abilities: zeros for every other seat."""
+    context = jax.jit(lambda state, seat: FOUR.view(state, seat, "ability").context)
+    for phase in (c.ABILITY_ROSIE, c.ABILITY_BENDT_1, c.ABILITY_BENDT_2, c.ABILITY_ROATAN, c.ABILITY_HARRY):
+        state = given("P5 P6 R7", "P1", phase=phase, bids=[1, 2, 1, 1], won=[1, 0, 1, 0])
+        shown = [np.asarray(context(state, seat)).any() for seat in range(4)]
+        assert shown == [False, True, False, False], phase
+
+
 def test_sk_60_abilities_are_data():
     """SK-60: the curriculum switches abilities at `init`, without a recompile; the options are its default."""
     env = jaxgames.make("skullking", num_players=2, hand_sizes=(2,))
