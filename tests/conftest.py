@@ -34,6 +34,11 @@ LONGEST = (
     "test_search",
     "test_saboteur_properties",
     "test_ppo",
+    "test_skullking_vectors",
+    "test_many_options",
+    "test_browser",
+    "test_tournament",
+    "test_web",
 )
 
 # Tracing makes objects by the million and few cycles; looking for those as often as usual is a quarter of its time.

@@ -4,6 +4,7 @@ The whole file runs under the strict modes of JAX that researchers switch on: he
 change no program, and once more with wide numbers, which change every program: tests/test_strict_x64.py.
 """
 
+import collections
 import dataclasses
 import functools
 import inspect
@@ -21,6 +22,8 @@ from jaxgames.env import Rooms
 from tests.sixth_game import KuhnEnv
 from tests.support import assert_same_dtypes_under_x64, random_states
 
+# What is asked of both widths at once, or asks of a game what other tests here ask with wide numbers as well.
+once = pytest.mark.skipif(jax.config.jax_enable_x64, reason="asked with narrow numbers")
 NUM_STATES = 96
 GAMES = (*jaxgames.games(), "kuhn")
 
@@ -46,9 +49,22 @@ def states(env):
     return jax.device_get(random_states(env, jax.random.key(3), NUM_STATES, min(env.max_steps, 320)))
 
 
+TRACES = collections.Counter()  # {(env, function): how often it was traced}
+
+
 @functools.cache
 def jitted(env):
-    return jax.jit(env.init), jax.jit(env.step), jax.jit(env.legal_action_mask)
+    """`init`, `step` and `legal_action_mask`, compiled once for all tests of a game."""
+    return tuple(jax.jit(counted(env, function)) for function in (env.init, env.step, env.legal_action_mask))
+
+
+def counted(env, function):
+    @functools.wraps(function)
+    def traced(*args):
+        TRACES[env, function.__name__] += 1
+        return function(*args)
+
+    return traced
 
 
 # -- shapes and types ------------------------------------------------------------------------------------------------
@@ -87,6 +103,7 @@ def test_shared_fields_have_their_types(env):
     assert jax.eval_shape(env.random_action, state, jnp.uint32(0)).dtype == jnp.int32
 
 
+@once
 def test_no_dtype_depends_on_x64(env):
     """A scan whose carry became int64 there once raised in `determinize`."""
 
@@ -196,16 +213,16 @@ def test_same_key_same_game_and_other_key_other_game(env):
 
 
 def test_nothing_recompiles_over_a_whole_game(env):
-    chex.clear_trace_counter()
-    init = jax.jit(chex.assert_max_traces(env.init, n=1))
-    step = jax.jit(chex.assert_max_traces(env.step, n=1))
-    mask = jax.jit(chex.assert_max_traces(env.legal_action_mask, n=1))
+    """Each function is traced once at most, and so never again: other tests may have asked for the same already."""
+    before, (init, step, mask) = TRACES.copy(), jitted(env)
     state, rng, steps = init(jax.random.key(5)), np.random.default_rng(0), 0
     while not bool(state.done) and steps < 400:
         legal = np.flatnonzero(np.asarray(mask(state)))
         state, steps = step(state, np.int32(rng.choice(legal))), steps + 1
     assert steps <= env.max_steps
     assert int(state.step_count) == steps
+    assert max((TRACES - before).values(), default=0) <= 1
+    assert all(TRACES[env, name] > 0 for name in ("init", "step", "legal_action_mask"))
 
 
 @pytest.mark.parametrize("bad", [-1, -(2**31), "num_actions", 2**31 - 1, "illegal"])
@@ -254,14 +271,16 @@ def test_a_batch_is_a_loop(env):
         chex.assert_trees_all_equal(jax.tree.map(lambda leaf, i=i: leaf[i], batch), after)
 
 
+@once
 def test_jit_changes_nothing(env):
-    init, step, _ = jitted(env)
+    """The first state as well: see what a deal is, above."""
+    init, step, mask = jitted(env)
+    state = init(jax.random.key(4))
     with jax.disable_jit():
-        plain = env.init(jax.random.key(4))
-        action = int(np.argmax(np.asarray(env.legal_action_mask(plain))))
-        plain_next = env.step(plain, action)
-    chex.assert_trees_all_equal(plain, init(jax.random.key(4)))
-    chex.assert_trees_all_close(plain_next, step(plain, action), rtol=1e-6)
+        legal = np.asarray(env.legal_action_mask(state))
+        after = env.step(state, int(np.argmax(legal)))
+    np.testing.assert_array_equal(legal, mask(state))
+    chex.assert_trees_all_close(after, step(state, np.argmax(legal)), rtol=1e-6)
 
 
 def test_nobody_has_won_before_the_end_and_somebody_after_it(env, states):
@@ -312,6 +331,7 @@ class Worlds(NamedTuple):
     drawn_again: chex.Array  # bool[state, seat, leaf]  from another world of the player, with the same key
     from_truth: chex.Array  # bool[state, seat, leaf]  differs from the state
     from_other: chex.Array  # bool[state, seat, leaf]  differs from a world of another key
+    drawn: jaxgames.State  # [state, seat, ...]  the determinizations
 
 
 @pytest.fixture(scope="module")
@@ -341,6 +361,7 @@ def worlds(env, states):
     return Worlds(
         differing_leaves(jax.device_get(known(world)), jax.device_get(known(truth))),
         *(differing_leaves(world, reference) for reference in (again, truth, other)),
+        drawn=world,
     )
 
 
@@ -375,6 +396,7 @@ def test_random_states_are_mid_game(env, states):
 # -- for people ------------------------------------------------------------------------------------------------------
 
 
+@once
 def test_checked_raises_where_the_env_stays_silent(env):
     init, step, _ = jitted(env)
     state = init(jax.random.key(1))
@@ -387,13 +409,12 @@ def test_checked_raises_where_the_env_stays_silent(env):
         debug.observe(state, jnp.int32(99))
 
 
-def test_text_and_picture_show_no_more_than_a_seat_knows(env, states):
+def test_text_and_picture_show_no_more_than_a_seat_knows(env, states, worlds):
     """Equal for the state and for its player's determinization, character by character."""
-    determinize = jax.jit(env.determinize)
     for i in range(0, NUM_STATES, NUM_STATES // 6):
         state = jax.tree.map(lambda leaf, i=i: leaf[i], states)
         for player in (0, env.num_players - 1):
-            world = jax.device_get(determinize(jax.random.key(i), state, player))
+            world = jax.tree.map(lambda leaf, i=i, player=player: leaf[i, player], worlds.drawn)
             assert env.render(world, player) == env.render(state, player)
             assert env.picture(world, player) == env.picture(state, player)
         assert len(env.render(state)) > 20

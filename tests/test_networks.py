@@ -126,23 +126,21 @@ def test_what_a_rollout_keeps_of_a_decision_tells_all_of_it(case):
 
 def test_decisions_are_legal_and_only_a_network_with_perfect_information_peeks(case):
     """The same action and value in any world that the player cannot tell from the true one."""
-    env, act = case.model.env, network_agent(case.model, case.params)
+    env, made = case.model.env, case.decisions
 
     @jax.jit
     @jax.vmap
-    def twice(state, key):
+    def elsewhere(state, key, action):
         player = state.current_player
         world = env.determinize(jax.random.fold_in(key, 1), state, player)
-        here, there = (
-            (act(key, each, player), networks.consider(case.model, case.params, each, player)[1].value)
-            for each in (state, world)
-        )
-        return env.is_legal(state, here[0]), here[0] == there[0], jnp.abs(here[1] - there[1])
+        there = decide(case.model, case.params, world, player, key)
+        return env.is_legal(state, action), there.action, there.value
 
-    legal, same, apart = twice(case.states, case.keys)
+    legal, action, value = elsewhere(case.states, case.keys, made.action)
     assert legal.all()
+    apart = np.abs(made.value - value)
     if case.model.version in env.honest_versions:
-        assert same.all()
+        np.testing.assert_array_equal(action, made.action)
         assert apart.max() < 1e-4
     else:
         assert apart.max() > 1e-3
@@ -234,8 +232,11 @@ def test_rows_behind_the_end_of_a_sequence_change_nothing():
     other = (~view.rows[0], view.rows[1])
     assert not np.allclose(says(case, view)[0], says(case, view._replace(rows=other))[0])
     # A sequence of no length reads one row of zeros, not the last row.
-    empty = view._replace(lengths=tuple(np.zeros_like(length) for length in view.lengths))
-    assert np.isfinite(says(case, empty)[0]).all()
+    blank = view._replace(rows=tuple(np.zeros_like(rows) for rows in view.rows))
+    none, one = (
+        says(case, blank._replace(lengths=tuple(np.full_like(length, n) for length in view.lengths))) for n in (0, 1)
+    )
+    chex.assert_trees_all_equal(none, one)
 
 
 def test_missing_records_and_points_change_nothing():
@@ -281,6 +282,56 @@ def test_columns_that_change_places_take_their_logits_with_them():
     by_slot = says(case, view._replace(boards=twins))[0][4:].reshape(3, 4)
     np.testing.assert_allclose(by_slot[:, 3], by_slot[:, 0], atol=1e-6)
     assert not np.allclose(by_slot[:, 1], by_slot[:, 0])
+
+
+def test_the_legal_actions_are_read_by_who_is_to_move_alone():
+    """Magic Trick: what another seat may do would tell of its hand."""
+    case = make_case("masked")
+    env = case.model.env
+
+    @jax.jit
+    @jax.vmap
+    def masks(state):
+        seen = jax.vmap(lambda seat: case.model.look(state, seat))(jnp.arange(env.num_players))
+        return seen[:, -env.num_actions :], env.legal_action_mask(state)
+
+    seen, legal = map(np.asarray, masks(case.states))
+    is_mover = np.arange(env.num_players) == np.asarray(case.states.current_player)[:, None]
+    np.testing.assert_array_equal(seen, is_mover[..., None] & legal[:, None])
+
+
+def test_records_name_their_actors_as_seen_from_a_seat():
+    """Skyjo: one seat further on, everybody is one seat nearer; places without a record are empty and not recent."""
+    case = make_case("transformer")
+    n = case.model.env.num_players
+    look = jax.jit(jax.vmap(jax.vmap(case.model.look, (0, None)), (None, 0)))
+    actor, kind, *_, is_recent = np.moveaxis(np.asarray(look(case.states, jnp.arange(n)).records), -1, 0)
+    is_record = kind >= 0  # [seat, state, record]
+    np.testing.assert_array_equal(np.where(is_record, (actor[:1] - np.arange(n)[:, None, None]) % n, -1), actor)
+    assert {0, 1} <= set(actor[is_record].tolist())
+    assert not is_recent[~is_record].any()
+    newest_is_anothers = is_record[..., -1] & (actor[..., -1] != 0)  # SJ-48: it has not moved since
+    assert newest_is_anothers.any()
+    assert is_recent[..., -1][newest_is_anothers].all()
+
+
+def test_players_who_sit_far_away_are_alike_and_neighbours_are_not():
+    """Skyjo for five: the third and the fourth may change places, the fourth and the fifth may not."""
+    model = networks.make("transformer", jaxgames.make("skyjo", num_players=5, history_window_k=4), width=8)
+    params, shapes = jax.jit(model.init)(jax.random.key(0)), model.view_shapes()
+    view = jax.tree.map(lambda leaf: (np.sin(1 + np.arange(leaf.size)) > 0.3).reshape(leaf.shape), shapes)
+    view = jax.tree.map(lambda part, leaf: part.astype(leaf.dtype), view, shapes)
+
+    def values(i, j):
+        order = np.arange(5)
+        order[[i, j]] = j, i
+        turned = view._replace(boards=view.boards[order], seats=view.seats[order])
+        out = apply(model.network, params, turned)
+        return np.append(out.heads, out.value)
+
+    np.testing.assert_allclose(values(2, 3), values(2, 2), atol=1e-5)
+    assert not np.allclose(values(3, 4), values(2, 2), atol=1e-5)
+    assert not np.allclose(values(1, 2), values(2, 2), atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["mlp", "pointer", "paths"])

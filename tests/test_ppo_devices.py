@@ -1,4 +1,4 @@
-"""One program on one device, on eight, and exported for other platforms."""
+"""One program on one device and on eight. Exported for other platforms: tests/test_ppo_scripts.py."""
 
 import dataclasses
 import importlib
@@ -100,10 +100,3 @@ def test_wide_settings_are_settings_of_every_page(game):
 def test_places_that_make_no_sense_are_refused(settings, words):
     with pytest.raises(UserError, match=words):
         RunConfig(**settings)
-
-
-def test_the_train_step_is_exported_for_cpu_cuda_and_tpu():
-    task = make_task()
-    training = jax.eval_shape(lambda: ppo.start(CFG, task, jax.random.key(0)))
-    exported = jax.export.export(jax.jit(lambda t: ppo.advance(CFG, task, t, 1)), platforms=("cpu", "cuda", "tpu"))
-    assert exported(training).platforms == ("cpu", "cuda", "tpu")

@@ -123,11 +123,11 @@ def test_a_new_player_of_magic_trick_waits_with_its_bid():
     A training that goes on from another player adds to what that one does."""
     cfg = ppo_magictrick.Config(widths=(8,), patience=4.0)
     task = ppo_magictrick.make_task(cfg)
-    state = task.env.init(jax.random.key(0), deal={"decks": [list(range(56))], "first_leader": 0})
-    state = task.env.step(state, 0)  # card played, bid or pass
 
     @jax.jit
     def chance_of_a_pass(learner):
+        first = task.env.init(jax.random.key(0), deal={"decks": [list(range(56))], "first_leader": 0})
+        state = task.env.step(first, 0)  # card played, bid or pass
         return jnp.exp(networks.consider(task.model, learner.params, state, 0)[0].log_prob(28))
 
     learner = jax.jit(lambda key: ppo.new_learner(cfg, task, key))(jax.random.key(0))

@@ -12,12 +12,12 @@ import pytest
 import agents
 import jaxgames
 from agents import checkpoints, inference, networks, predict
-from agents.inference import Past, by_policy, log_likelihood, schafkopf_past
+from agents.inference import NO_ACTION, Past, by_policy, log_likelihood, schafkopf_past
 from agents.networks import Model, Output, consider
 from agents.networks.hands import NOBODY
 from jaxgames.options import UserError
 from jaxgames.schafkopf.cards import FIRST_CARD, NAMES, NO_DOUBLE, NUM_CARDS
-from tests.schafkopf_positions import DEAL_A, NO_CONTRA, after, given, legal, smallest, step
+from tests.schafkopf_positions import DEAL_A, NO_CONTRA, action_id, after, given, legal, smallest, step
 from tests.schafkopf_worlds import is_legal_deal, mid_game_states, proposals, replays
 from tests.sixth_game import BET, KuhnEnv
 from train import predictor, publish
@@ -25,6 +25,7 @@ from train.predictor import Config, ask, places_of_cards, play_games, update
 from train.studies import Student
 
 ENV = jaxgames.make("schafkopf")
+DOUBLED = "0 2 0 0 10 10 9 10 10 10 10 10 GK G7 GX H7 SX S7"  # deal A: Sauspiel of seat 1, contra, no retour
 RATIOS = 1.0 + np.array(
     [[(7 * card + 3 * seat * card + 2 * seat) % 5 for seat in range(3)] for card in range(NUM_CARDS)]
 )
@@ -272,22 +273,48 @@ def test_a_card_that_the_policy_would_not_play_makes_better_ones_unlikely():
     assert 0.001 < weights[has_better].sum() / weights.sum() < 0.03  # `doubt` keeps it possible
 
 
-def test_a_past_is_every_decision_in_order(states):
-    """The likelihood of a world's past is the product over its decisions, each judged in the state that it was made."""
+def test_the_likelihood_of_a_past_is_that_of_its_decisions():
+    """The product over what the others decided, each judged in the state that it was made in; one decision of ten is
+    taken for random among what was legal there."""
     player_model = networks.make("mlp", ENV, "full", widths=(8,))
     params = jax.tree.map(lambda leaf: 3 * leaf, jax.jit(player_model.init)(jax.random.key(1)))
     judge = jax.jit(
         lambda state, action: consider(player_model, params, state, state.current_player)[0].log_prob(action)
     )
     env, state = given(DEAL_A)
-    total, history = 0.0, "0 2 0 0 10 10 9 10 10 10 10 10 GK G7 GX H7 SX S7"
-    for token in history.split():
-        action = FIRST_CARD + NAMES.index(token) if token in NAMES else int(token)
+    total = 0.0
+    for token in DOUBLED.split():
         if int(state.current_player) != 2:
-            total += float(judge(state, action))
+            chosen, choices = np.exp(float(judge(state, action_id(token)))), len(legal(env, state))
+            total += np.log(0.9 * chosen + 0.1 / choices)
         state = after(env, state, token)
-    found = jax.jit(lambda state: log_likelihood(player_model, params, schafkopf_past(ENV, state), 2))(state)
+    found = jax.jit(lambda state: log_likelihood(player_model, params, schafkopf_past(ENV, state), 2, 0.1))(state)
     np.testing.assert_allclose(found, total, rtol=1e-4)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def told(env, state):
+    return schafkopf_past(env, state)
+
+
+@pytest.mark.parametrize(
+    ("history", "config"),
+    [
+        (DOUBLED, {}),
+        ("0 2 0 0 10 10 9 10 10 9 10 10 GK", {}),  # contra and retour
+        ("0 0 0 6 " + NO_CONTRA + "GA", {}),
+        ("0 0 0 6 GA", {"contra": False}),
+    ],
+)
+def test_a_past_is_every_decision_in_order(history, config):
+    """At every turn: what was said and played until then, and the state that it began with."""
+    env, first = given(DEAL_A, **config)
+    state, played = first, []
+    for token in history.split():
+        past = jax.device_get(told(env, state))
+        assert past.actions[past.actions != NO_ACTION].tolist() == played
+        chex.assert_trees_all_equal(past.first, first)
+        state, played = after(env, state, token), [*played, action_id(token)]
 
 
 def test_a_game_that_does_not_tell_its_past_is_refused():

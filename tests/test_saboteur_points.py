@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames.saboteur import points
+from agents.networks import pointer
+from jaxgames.saboteur import observe, points
 from jaxgames.saboteur.cards import BOTTOM, LEFT, RIGHT, TOP
 from tests.test_saboteur_rules import action, deal, frontier, play
 
@@ -206,3 +207,37 @@ def test_cards_of_the_hand():
     assert np.flatnonzero(cards[3, 0]).tolist() == [6 + 10]
     assert not cards[2:4, 1].any()
     assert not cards[4:].any()
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def told_to_a_network(env, state, seat):
+    return pointer.player_facts(env, state, seat), pointer.facts(env, state, seat)
+
+
+def test_what_players_did_to_each_others_tools():
+    """Seat 0 breaks two tools of seat 1, which mends one of them; in thirds, by whom and on whom, from either seat."""
+    env = make(num_players=3, rounds=1)
+    deck = [40, 43, 0, 1, 2, 3, 55, 4, 5, 6, 7, 8, 51, 9, 10, 11, 12, 13]
+    state = env.init(jax.random.key(0), deal=deal(env, deck=deck, roles=(1, 2, 3, 0)))
+    state = play(env, state, [24841, 24895, 24895, 24844, 24843])
+    # Of each player, the observer first: done to it by the observer, by it to the observer, to it, by it.
+    broken = {0: [[0, 0, 0, 2], [2, 0, 2, 0], [0, 0, 0, 0]], 1: [[0, 0, 2, 0], [0, 0, 0, 0], [0, 2, 0, 2]]}
+    mended = {0: [[0, 0, 0, 0], [0, 0, 1, 1], [0, 0, 0, 0]], 1: [[1, 1, 1, 1], [0, 0, 0, 0], [0, 0, 0, 0]]}
+    for seat in (0, 1):
+        players, facts = map(np.asarray, told_to_a_network(env, state, seat))
+        np.testing.assert_allclose(players[:, 14:18], np.array(broken[seat]) / 3, rtol=1e-6)
+        np.testing.assert_allclose(players[:, 18:22], np.array(mended[seat]) / 3, rtol=1e-6)
+        assert facts[0] == pytest.approx((env.num_cards - 18 - 5) / env.num_cards)  # three hands, five cards drawn
+        assert facts[1] == 0
+
+
+def test_a_network_is_told_of_the_gold_that_its_player_has_seen():
+    """Seat 2 has looked at the middle goal, which is the gold; it is the saboteur."""
+    env = make(num_players=3, rounds=1, goal_x=3)
+    deck = [0, 19, 1, 2, 3, 4, 31, 64, 5, 6, 7, 8, 58, 9, 10, 11, 12, 13]
+    state = env.init(jax.random.key(0), deal=deal(env, deck=deck, goals=(1, 0, 2), roles=(1, 2, 0, 3)))
+    state = play(env, state, [action(0, 1, 0), action(0, 0, 1), action(0, 3, 0)])
+    known = slice(3 + observe.MAX_ROUNDS, 9 + observe.MAX_ROUNDS)
+    for seat, is_saboteur, seen in ((1, 0, [0, 0, 0, 0, 0, 0]), (2, 1, [0, 1, 0, 0, 1, 0])):
+        facts = np.asarray(told_to_a_network(env, state, seat)[1])
+        assert (facts[2], facts[known].tolist()) == (is_saboteur, seen)

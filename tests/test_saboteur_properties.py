@@ -236,7 +236,7 @@ def test_sb_50_a_determinization_keeps_what_its_player_sees(options):
 
 
 def test_sb_50_a_determinization_redraws_everything_else():
-    """SB-50: deck, goals, roles, gold and later rounds all change, in every mixture."""
+    """SB-50: deck, goals, roles, gold and later rounds all change; the roles of rounds that are over do not."""
     env = make(**FULL)
     states = states_of(48, 200, **FULL)
     worlds = worlds_of(env, jax.random.key(3), states)
@@ -249,6 +249,11 @@ def test_sb_50_a_determinization_redraws_everything_else():
             np.asarray(getattr(worlds, name))[first][:, :, 1:] != np.asarray(getattr(states, name))[first][:, None, 1:]
         )
         assert future.mean() > 0.2, name
+    # SB-36: all roles of a round are known once it is over.
+    over = np.asarray(states.winners) != UNDECIDED  # [state, round]
+    assert over.any()
+    known, drawn = np.asarray(states.roles), np.asarray(worlds.roles).swapaxes(1, 2)  # [state, round, seat, card]
+    assert (drawn == known[:, :, None])[over].all()
 
 
 def test_sb_50_a_determinization_is_uniform():

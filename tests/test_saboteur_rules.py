@@ -642,7 +642,10 @@ def test_sb_43_distance_to_face_down_goals():
     sealed = play(env, before, [action(0, 0, -1)])
     assert frontier(env, sealed) == set()
     assert [int(digging_distance(env, state)) for state in (before, sealed)] == [8, 0]
-    assert payment(make(**PATHS_1, dist_reward_scale=1.0), before, jnp.int32(0), sealed).tolist() == [8]
+    shaped = make(**PATHS_1, dist_reward_scale=1.0)
+    assert payment(shaped, before, jnp.int32(0), sealed).tolist() == [8]
+    last_card = sealed.replace(terminated=jnp.bool_(True))  # SB-40: all hands are empty, and nobody has found the gold
+    assert payment(shaped, before, jnp.int32(0), last_card).tolist() == [0]
 
 
 @pytest.mark.parametrize("winner", [10.0, 2.0])

@@ -109,6 +109,15 @@ def test_a_runaway_is_found_out():
     assert len(np.unique(deals, axis=0)) > 100
 
 
+@pytest.mark.parametrize(("retour", "owners"), [("10 10 10 10", {0, 3}), ("9 10 10 10", {0}), ("10 9 10 10", {0, 3})])
+def test_who_answers_contra_with_retour_tells_who_he_is(retour, owners):
+    """SC-52 D4: seat 2 has doubled the Sauspiel of seat 1. A retour of seat 0 can only be that of the ace's owner; one
+    of the declarer, or none, leaves the ace with seat 0 or seat 3."""
+    _, state = given(DEAL_A, f"0 2 0 0 10 10 9 10 {retour}")
+    deals = np.asarray(draw_deals(ENV, jax.random.key(8), state, 2, NUM_DRAWS))
+    assert set((deals & CALLED_ACE[2]).argmax(axis=1).tolist()) == owners
+
+
 def test_before_the_trick_is_complete_both_stories_are_possible():
     """SC-52 D5: the leader of a called card has run away, or searches for the ace of a seat that has not played."""
     _, state = given(DEAL_A, f"0 2 0 0 {NO_CONTRA} GK")

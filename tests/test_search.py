@@ -10,10 +10,10 @@ import jaxgames
 from agents import networks
 from agents.basic import Thinker
 from agents.search import draws, endgame, guided, pimc, playout, tree
-from agents.search.pimc import search_worlds
+from agents.search.pimc import search_worlds, solving
 from agents.search.rollouts import favourite, gains, halvings
 from jaxgames.options import UserError
-from tests import schafkopf_endgames
+from tests import plain_search, schafkopf_endgames
 from tests.peeking import OPTIONS, assert_no_peeking, untrained
 from tests.sixth_game import BET, PASS, KuhnEnv
 
@@ -36,6 +36,8 @@ def test_a_search_chooses_the_same_in_a_world_that_its_player_cannot_tell_from_t
 
 # -- trees ------------------------------------------------------------------------------------------------------------
 
+ASKED = 99  # an answer that no search gives
+
 
 @pytest.fixture(scope="module")
 def endgames():
@@ -52,49 +54,9 @@ def test_sc_58_a_tree_grows_as_the_rules_page_says(endgames):
     keys = jax.random.split(jax.random.key(2), len(some))
     found = np.asarray(grow(states, keys))
     for i, visits in enumerate(found):
-        expected = plain_uct(env, jax.tree.map(lambda leaf, i=i: leaf[i], states), keys[i], 30, 20.0)
+        root = jax.tree.map(lambda leaf, i=i: leaf[i], states)
+        expected = plain_search.uct(env, lambda key, root=root: root, keys[i], 30, 20.0)
         assert {int(a): int(visits[a]) for a in np.flatnonzero(visits)} == expected
-
-
-def plain_uct(env, root, key, simulations, exploration):
-    """{action: visits} after so many simulations of SC-58."""
-    step, mask = jax.jit(env.step), jax.jit(env.legal_action_mask)
-    legal = lambda state: np.flatnonzero(mask(state)).tolist()  # noqa: E731
-    pick = lambda options, word: options[int((word >> 8) / 2**24 * len(options))]  # noqa: E731
-    new_node = lambda: {"visits": 0, "total": np.zeros(4, np.float32), "children": {}}  # noqa: E731
-    top = new_node()
-    for sim_key in jax.random.split(key, simulations):
-        state, path, turn = root, [top], 0
-        while not state.done:
-            options, node = legal(state), path[-1]
-            untried = [action for action in options if action not in node["children"]]
-            if untried:
-                action = pick(untried, word_of(sim_key, tree.FIRST_DESCENT + turn))
-                node["children"][action] = new_node()
-            else:
-                mover, log = int(state.current_player), np.log(node["visits"])
-                scores = {
-                    a: child["total"][mover] / child["visits"] + exploration * np.sqrt(2 * log / child["visits"])
-                    for a, child in node["children"].items()
-                }
-                action = max(scores, key=scores.get)  # the first of equals
-            path.append(node["children"][action])
-            state, turn = step(state, action), turn + 1
-            if untried:
-                break
-        number = 0
-        while not state.done:
-            state, number = step(state, pick(legal(state), word_of(sim_key, number))), number + 1
-        for node in path:
-            node["visits"] += 1
-            node["total"] = node["total"] + np.asarray(
-                jax.jit(env.rooms.rewards.payment, static_argnums=0)(env, state, 0, state)
-            )
-    return {action: child["visits"] for action, child in top["children"].items()}
-
-
-def word_of(key, number):
-    return int(playout.random_word(key, jnp.uint32(number)))
 
 
 def test_random_words_are_spread_evenly():
@@ -125,19 +87,26 @@ def test_with_the_winning_card_in_hand_the_search_calls():
 
 
 def test_the_last_two_tricks_are_solved_over_all_legal_deals(endgames):
-    """What each action is worth, and the best reply: stored from trying everything. Three tricks: `tests.long`."""
+    """What each action is worth, and the best reply: stored from trying everything. Three tricks: `tests.long`.
+
+    Who solves the last two tricks asks somebody else before them.
+    """
     env = jaxgames.make("schafkopf")
     some = [each for each in endgames if each.tricks == 2]
     assert len(endgames) >= 100
     assert len(some) >= 50
     states = schafkopf_endgames.states(some)
     solve = jax.jit(jax.vmap(lambda state: endgame.mean_payouts(env, state, state.current_player, 2)))
-    reply = jax.jit(jax.vmap(lambda state: endgame.best_reply(env, state, state.current_player, 2)))
-    for each, payouts, action in zip(some, np.asarray(solve(states)), np.asarray(reply(states)), strict=True):
+    earlier = [each for each in endgames if each.tricks == 3][:4]
+    act = solving(env, lambda key, state, player: jnp.int32(ASKED), 2)
+    reply = jax.jit(jax.vmap(lambda state: act(jax.random.key(0), state, state.current_player)))
+    replies, others = np.split(np.asarray(reply(schafkopf_endgames.states(some[:12] + earlier))), [12])
+    assert (others == ASKED).all()
+    assert all(int(action) in each.best for each, action in zip(some, replies, strict=False))
+    for each, payouts in zip(some, np.asarray(solve(states)), strict=True):
         expected = np.full(len(payouts), -np.inf)
         expected[: len(each.payouts)] = np.array(list(each.payouts.values())) / each.num_deals
         np.testing.assert_allclose(payouts, expected, atol=1e-3, err_msg=schafkopf_endgames.to_text(each))
-        assert int(action) in each.best
 
 
 def test_with_one_legal_deal_the_tree_plays_perfectly(endgames):
@@ -182,6 +151,8 @@ def test_few_worlds_do_not_overrule_a_network_that_is_sure():
     few, many = (gains(jnp.tile(pair, (n, 1)), jnp.ones(2 * n), likely, 1.0) for n in (1, 200))
     assert few[1] < few[0] == 0 < many[1] < 3
     assert np.isneginf([few[2], many[2]]).all()  # not legal
+    # Of gains -1 and 7 the squares add up to 32; another world is taken to spread as the three actions do on average.
+    assert float(few[1]) == pytest.approx(3 - np.sqrt(2 * np.log(9) * (32 + 32 / 3 / 2) / 3 / 2), abs=1e-3)
     assert float(gains(jnp.asarray(pair), jnp.ones(2), likely, 0.0)[1]) == 3  # without a margin, the mean
     # z = sqrt(2 ln 9) standard errors of 4 sqrt(1 + 1/400 / 2) / sqrt(400) are doubted.
     assert float(many[1]) == pytest.approx(3 - np.sqrt(2 * np.log(9)) * 4 / 20, abs=0.01)

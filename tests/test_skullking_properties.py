@@ -1,6 +1,8 @@
 """What must hold of Skull King in any game: no card lost, nothing leaked, worlds that fit what was seen."""
 
 import functools
+import itertools
+import math
 
 import chex
 import jax
@@ -22,6 +24,7 @@ from jaxgames.skullking.cards import (
     PIRATES,
     suit_of,
 )
+from jaxgames.skullking.determinize import arrangements, subsets
 from tests.skullking_positions import play, start
 from tests.support import checked_random_play
 
@@ -288,6 +291,14 @@ def test_sk_42_jade_then_bendt():
     assert len(seen_with_bendt & set(jade.tolist())) > 30  # any two of the stock
 
 
+def test_sk_53_the_stock_that_jade_saw_is_shown_until_its_cards_are_found():
+    """SK-53: the Skull King and R1 were drawn from it; the one has been played since, the other may lie anywhere."""
+    env, states = jade_then_bendt()
+    jade = jax.jit(lambda state: env.view(state, 0, "full").jade)
+    at_first, at_last = (np.asarray(jade(state))[[c.SKULL_KING, 10]].tolist() for state in (states[7], states[-1]))
+    assert (at_first, at_last) == ([True, True], [False, True])
+
+
 @functools.cache
 def worlds_of(env):
     """(key, state, player) -> 1024 worlds of one position."""
@@ -313,6 +324,23 @@ def test_sk_42_worlds_are_equally_likely():
     # The stock has no order that could be known.
     top = np.asarray(worlds_of(env)(key, states[3], 0).top)[:, 0]
     assert abs((top[:, 0] < top[:, 1]).mean() - 1 / 2) < 5 * 0.5 / 32
+
+
+def test_sk_42_bids_that_nobody_has_seen_are_any_of_them():
+    """SK-42 (c): seats 0 and 1 have bid 0 on four cards; to seat 0 the other one's bid may be 0, 1, 2, 3 or 4."""
+    env, states = jade_then_bendt()
+    assert states[2].bids.tolist() == [0, 0, -1]
+    bids = np.asarray(worlds_of(env)(jax.random.key(7), states[2], 0).bids)
+    assert np.bincount(bids[:, 1]) / 1024 == pytest.approx([1 / 5] * 5, abs=5 * 0.4 / 32)
+    assert (bids[:, 0] == 0).all()
+    assert (bids[:, 2] == -1).all()
+
+
+@pytest.mark.parametrize(("ways", "count"), [(arrangements, math.perm), (subsets, math.comb)])
+def test_ways_to_lay_cards_out(ways, count):
+    for n, k in itertools.product(range(6), range(3)):
+        assert int(ways(jnp.int32(n), jnp.int32(k))) == count(n, k)
+    assert int(ways(jnp.int32(5), jnp.int32(-1))) == 0
 
 
 @pytest.mark.parametrize("player", [0, 1, 2])

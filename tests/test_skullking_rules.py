@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import types
 
 import jax
 import jax.numpy as jnp
@@ -658,6 +659,89 @@ def test_payment_of_a_step_is_what_the_step_pays():
     assert np.count_nonzero(np.any(paid, axis=1)) > 2
 
 
+def facts(**fields):
+    """What a payment reads of a state or of the events of a step."""
+    return types.SimpleNamespace(**{name: np.asarray(value) for name, value in fields.items()})
+
+
+NOTHING = {"trick_done": False, "winner": -1, "round_done": False, "bets": [0, 0, 0, 0]}
+
+
+@pytest.mark.parametrize(
+    ("events", "totals", "paid"),
+    [
+        ({"trick_done": True, "winner": 1}, None, [0, 0.1, 0, 0]),  # it had none and wanted one
+        ({"trick_done": True, "winner": 0}, None, [0, 0, 0, 0]),  # it had what it wanted
+        ({"trick_done": True, "winner": -1}, None, [0, 0, 0, 0]),
+        ({"winner": 1}, None, [0, 0, 0, 0]),  # the trick is not complete
+        ({"round_done": True, "won": [1, 3, 2, 7]}, None, [1, -0.5, -0.25, -1]),  # at most -1
+        ({}, [30, 30, 20, 30], [10 / 3, 10 / 3, 0, 10 / 3]),
+        ({"trick_done": True, "winner": 1, "round_done": True, "won": [1, 1, 1, 1]}, [5, 6, 7, 8], [1, 1.1, 1, 11]),
+    ],
+)
+def test_section_9_seed_base_pays_tricks_bids_and_wins(events, totals, paid):
+    before = facts(won=[1, 0, 1, 1], bids=[1, 1, 1, 1])
+    after = facts(total=totals or [0, 0, 0, 0], terminated=totals is not None)
+    found = facts(**{"won": before.won, "final_bids": [1, 1, 1, 1], **NOTHING, **events})
+    np.testing.assert_allclose(rewards.trick_and_bid_payment(before, after, found), paid, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("before", "action", "events", "paid"),
+    [
+        # Rosie's user is seat 2; whom it chose leads the trick that ends.
+        ({"leader": 2}, 0, {"trick_done": True, "winner": 2}, [0, 0, 0.2, 0]),
+        ({"leader": 2}, 0, {"trick_done": True, "winner": 0}, [0, 0, 0, 0]),
+        ({"leader": 2}, 0, {"winner": 2}, [0, 0, 0, 0]),  # the trick is not complete
+        ({"leader": 1}, 0, {"trick_done": True, "winner": 1}, [0, 0, -0.1, 0]),  # it still needed one
+        ({"leader": 0}, 0, {"trick_done": True, "winner": 0}, [0, 0, 0, 0]),  # it needed none
+        ({"leader": 1}, 0, {"trick_done": True, "winner": 0}, [0, 0, 0, 0]),
+        # Roatan: seat 0 is exact, seat 1 is not.
+        ({}, 0, {"round_done": True, "bets": [20, 10, 0, 0]}, [0.2, -0.1, 0, 0]),
+        ({}, 0, {"bets": [20, 10, 0, 0]}, [0, 0, 0, 0]),
+        # Harry, seat 1, which bid 1 and has no trick.
+        ({"phase": c.ABILITY_HARRY}, c.CHANGE, {"final_bids": [1, 0, 1, 1]}, [0, 0.3, 0, 0]),
+        ({"phase": c.ABILITY_HARRY}, c.CHANGE + 1, {}, [0, 0, 0, 0]),
+        ({"phase": c.ABILITY_HARRY}, c.CHANGE + 2, {"final_bids": [1, 2, 1, 1]}, [0, -0.2, 0, 0]),
+        ({"phase": c.ABILITY_HARRY, "current_player": 0}, c.CHANGE + 1, {}, [0.1, 0, 0, 0]),  # it was exact already
+        ({"phase": c.ABILITY_HARRY, "current_player": 0}, c.CHANGE, {"final_bids": [0, 1, 1, 1]}, [-0.2, 0, 0, 0]),
+        # Bendt, seat 1, which bid 1: an Escape was chosen first, now the first card of the hand.
+        ({"phase": c.ABILITY_BENDT_2}, c.DISCARD, {}, [0, 0.1 - 0.2, 0, 0]),
+        ({"phase": c.ABILITY_BENDT_2}, c.DISCARD + 1, {}, [0, 0.1, 0, 0]),
+        ({"phase": c.ABILITY_BENDT_2, "bids": [1, 0, 1, 1]}, c.DISCARD, {}, [0, 0.1, 0, 0]),
+    ],
+)
+def test_section_9_seed_ability_pays_the_use_of_abilities(before, action, events, paid):
+    usual = {"won": [1, 0, 1, 1], "bids": [1, 1, 1, 1], "current_player": 1, "phase": c.PLAYING, "leader": 3}
+    hands = np.full((4, 3), c.NO_CARD, np.int8)
+    hands[1, :2] = cards("Jade P9")
+    held = {"hand": hands, "discards": [*cards("Escape"), c.NO_CARD], "rosie_user": 2}
+    state = facts(**{**usual, **held, **before})
+    found = facts(**{"won": state.won, "final_bids": [1, 1, 1, 1], **NOTHING, **events})
+    np.testing.assert_allclose(rewards.ability_payment(state, np.int32(action), found), paid, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("thrown", "wanting", "worth"),
+    [
+        ("Escape Escape5", True, 0.2),  # the first and the last of them
+        ("Escape Escape5", False, 0),
+        ("R10 C14", True, -0.4),
+        ("R10 C14", False, 0.2),
+        ("P9 M1", True, 0),
+        ("P9 M9", False, 0),
+        ("SkullKing Mermaid2", False, 0.2),
+        ("Rosie Harry", True, -0.4),
+        ("Tigress Kraken", False, 0),
+        ("Whale Loot", True, 0),
+    ],
+)
+def test_section_9_what_bendt_throws_away(thrown, wanting, worth):
+    """Escapes where tricks are wanted, high cards where none is."""
+    found = rewards.discards_worth(np.array(cards(thrown), np.int8), np.bool_(wanting))
+    assert float(found) == pytest.approx(worth, abs=1e-6)
+
+
 # Who knows what ------------------------------------------------------------------------------------------------------
 
 
@@ -769,6 +853,15 @@ def test_sk_51_sk_52_sk_53_sizes_and_prefixes():
 
 
 # Training schedule, labels, bots -------------------------------------------------------------------------------------
+
+
+def test_sk_52_what_a_pending_ability_needs_is_shown_to_who_uses_it_alone():
+    """SK-52: the cards that Bendt drew, bids and tricks for the others' abilities: zeros for every other seat."""
+    context = jax.jit(lambda state, seat: FOUR.view(state, seat, "ability").context)
+    for phase in (c.ABILITY_ROSIE, c.ABILITY_BENDT_1, c.ABILITY_BENDT_2, c.ABILITY_ROATAN, c.ABILITY_HARRY):
+        state = given("P5 P6 R7", "P1", phase=phase, bids=[1, 2, 1, 1], won=[1, 0, 1, 0])
+        shown = [np.asarray(context(state, seat)).any() for seat in range(4)]
+        assert shown == [False, True, False, False], phase
 
 
 def test_sk_60_abilities_are_data():

@@ -1,0 +1,259 @@
+"""The parts of searches against plain references, in games that compile in no time."""
+
+import dataclasses
+import functools
+import itertools
+import types
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxgames
+from agents import networks, worlds
+from agents.networks import Model, Output
+from agents.search import draws, guided, playout, tree
+from agents.search.pimc import read_search, search_worlds
+from agents.search.rollouts import gains, roll_out
+from tests import plain_search, sixth_game
+from tests.sixth_game import BET, PASS, KuhnEnv
+
+KUHN = KuhnEnv()
+
+
+class Opinionated(Model):
+    """Kuhn poker: whatever is seen says something about what to do and what it is worth."""
+
+    def read(self, params, view):
+        heads = view @ jnp.sin(jnp.arange(18.0)).reshape(9, 2)
+        return Output(heads, view @ jnp.cos(jnp.arange(9.0)), {}, view)
+
+
+class Undecided(Model):
+    """Kuhn poker: anything is as good as anything else."""
+
+    def read(self, params, view):
+        return Output(jnp.zeros(2), jnp.float32(0), {}, view)
+
+
+def kuhn(deck, *said):
+    state = KUHN.init(jax.random.key(0), deal={"deck": deck})
+    for action in said:
+        state = KUHN.step(state, action)
+    return state
+
+
+def together(states):
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
+
+
+# -- trees ------------------------------------------------------------------------------------------------------------
+
+
+def timid_actions(env, state):
+    """Nobody bets with a jack."""
+    return jnp.arange(2) < jnp.where(state.deck[state.current_player] == 0, 1, 2)
+
+
+class TimidKuhnEnv(KuhnEnv):
+    """What is legal in one world is not in another."""
+
+    id = "timid"
+    rooms = KuhnEnv.rooms._replace(
+        rules=types.SimpleNamespace(legal_actions=timid_actions, play=sixth_game.play),
+    )
+
+
+@pytest.mark.parametrize("redraws", [False, True])
+def test_a_tree_in_worlds_of_every_simulation_is_that_of_a_plain_loop(redraws):
+    """Tried actions that are not legal in the world at hand are passed over, and those that are new there are tried."""
+    env = TimidKuhnEnv()
+    search = tree.Search(24, 0.7, 2.0, playout.random_choice(env), playout.points(env), redraws=redraws)
+
+    def begin(key, state):
+        return env.determinize(key, state, 0) if redraws else state
+
+    @jax.jit
+    @jax.vmap
+    def grow(state, key):
+        return tree.root_visits(env, tree.grow(env, search, lambda key: begin(key, state), key))
+
+    begin_one = jax.jit(begin)
+    roots = [kuhn(deck) for deck in itertools.permutations(range(3))]
+    keys = jax.random.split(jax.random.key(0), len(roots))
+    for root, key, visits in zip(roots, keys, np.asarray(grow(together(roots), keys)), strict=True):
+        # Half of every payoff and half of the exploration choose as both whole ones do.
+        plain = plain_search.uct(env, lambda key, root=root: begin_one(key, root), key, 24, 2 * 0.7)
+        assert {int(a): int(visits[a]) for a in np.flatnonzero(visits)} == plain
+
+
+def test_a_tree_that_a_network_guides_is_that_of_a_plain_loop():
+    """Visits and returns of both choices in every deal, after every word: priors, values of all seats, rewards in the
+    network's scale, and hopes on a scale from the worst to the best."""
+    guide, simulations, exploration = guided.Guide(Opinionated(KUHN, None, "cards"), None, KUHN, 0.3), 24, 1.25
+    observe, step = jax.jit(KUHN.observe), jax.jit(KUHN.step)
+
+    @functools.cache
+    def look(position):
+        """Every seat judges by its own view; the policy is that of who is to move."""
+        state = position_of(position)
+        said = [guide.model.read(None, observe(state, seat)) for seat in range(2)]
+        likely = np.exp(said[int(state.current_player)].heads)
+        value = np.array([each.value for each in said])
+        return int(state.current_player), bool(state.terminated), likely / likely.sum(), value
+
+    @functools.cache
+    def position_of(position):
+        deck, said = position
+        return step(position_of((deck, said[:-1])), said[-1]) if said else kuhn(deck)
+
+    def play(position, choice):
+        after = (position[0], (*position[1], choice))
+        return after, 0.3 * np.asarray(KUHN.scores(position_of(after)))
+
+    roots = [(deck, said) for deck in itertools.permutations(range(3)) for said in ((), (PASS,), (BET,))]
+
+    @jax.jit
+    @jax.vmap
+    def grow(state):
+        grown = guided.grow(KUHN, guide, lambda key: state, jax.random.key(0), simulations, exploration)
+        is_first = (grown.parent == 0) & (grown.choice == jnp.arange(2)[:, None])
+        return (is_first * grown.visits).sum(-1), (is_first[:, None] * grown.total).sum(-1)
+
+    visits, totals = map(np.asarray, grow(together([position_of(root) for root in roots])))
+    for root, its_visits, its_totals in zip(roots, visits, totals, strict=True):
+        plain = plain_search.puct(root, look, play, simulations, exploration)
+        for choice in (PASS, BET):
+            count, total = plain.get(choice, (0, np.zeros(2)))
+            assert its_visits[choice] == count, (root, plain)
+            np.testing.assert_allclose(its_totals[choice], total, atol=1e-4)
+
+
+# -- worlds -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["plainly", "guided"])
+def test_a_likelier_world_has_more_to_say(how):
+    """Kuhn poker, a queen facing a bet: it calls if the other probably holds the jack, and folds to a king."""
+
+    @functools.partial(jax.jit, static_argnums=0)
+    def decide(likely):
+        def draw(key, state, player):
+            world = KUHN.determinize(key, state, player)
+            return world, jnp.where(world.deck[0] == likely, 0.0, -6.0)
+
+        if how == "plainly":
+            search = tree.Search(16, 1.0, 1.0, playout.random_choice(KUHN), playout.points(KUHN))
+            act = search_worlds(KUHN, search, 16, draw)
+        else:
+            guide = guided.Guide(Undecided(KUHN, None, "cards"), None, KUHN, 1.0)
+            act = guided.guided(KUHN, guide, 16, 16, 1.25, draw)
+        return act(jax.random.key(0), kuhn((0, 1, 2), BET), 1)
+
+    assert (int(decide(0)), int(decide(2))) == (BET, PASS)
+
+
+@pytest.mark.parametrize("game", jaxgames.games())
+def test_where_chance_follows_on_a_move_no_simulation_knows_what_it_will_say(game):
+    """Skyjo and Saboteur draw cards after a move; in the other games a deal decides everything until its end."""
+    search = read_search(jaxgames.make(game), 4, 1.0, 1.0, "random")
+    assert search.redraws == (game in ("skyjo", "saboteur"))
+
+
+class SeesAll(Model):
+    """Kuhn poker: bets against a jack nearly always, against a king every other time."""
+
+    def look(self, state, seat):
+        return state.deck[1 - seat]
+
+    def read(self, params, view):
+        bets = jnp.where(view == 0, 0.98, 0.5)
+        return Output(jnp.log(jnp.stack([1 - bets, bets])), jnp.float32(0), {}, jnp.zeros(0))
+
+
+def test_who_plays_on_drawn_worlds_chooses_by_their_mean_probability(monkeypatch):
+    """A queen that knows nothing bets with (0.98 + 0.5) / 2; its likeliest action is always that one."""
+    monkeypatch.setattr(networks, "load", lambda path, env: (SeesAll(env, None, "cards"), None))
+    state, keys = kuhn((1, 2, 0)), jax.random.split(jax.random.key(0), 400)
+    for style, share in (("sampled", 0.74), ("greedy", 1.0)):
+        act = worlds.worlds(KUHN, "anything", 32, style)
+        bets = jax.jit(jax.vmap(lambda key, act=act: act(key, state, 0)))(keys)
+        assert float(bets.mean()) == pytest.approx(share, abs=0.07)
+
+
+# -- rollouts ---------------------------------------------------------------------------------------------------------
+
+
+def test_rollouts_keep_the_likeliest_and_the_better_half_in_ever_more_worlds(monkeypatch):
+    """A world is a number, and what an action is worth in it stands in a table: the choice is that of a plain loop."""
+    table = 5 * np.sin(1 + np.arange(80.0) ** 1.5).reshape(16, 5)  # [world, place of action]
+    table = jnp.asarray(table - [2, 0, 0, 0, 0], jnp.float32)  # the network's favourite is seldom the best
+    likely, ids = jnp.array([0.24, 0.22, 0.2, 0.18, 0.16]), jnp.array([7, 3, 9, 1, 4])
+    monkeypatch.setattr(playout, "step", lambda env, world, action: (world, jnp.argmax(ids == action)))
+    monkeypatch.setattr(playout, "play_on", lambda env, choose, root, state, key: state)
+    monkeypatch.setattr(playout, "points", lambda env: lambda root, end: jnp.stack([jnp.float32(0), table[end]]))
+    monkeypatch.setattr(
+        networks, "likeliest", lambda model, params, state, player, count: (likely[:count], ids[:count])
+    )
+    monkeypatch.setattr(networks, "network_agent", lambda model, params: None)
+
+    def draw(key, state, player):
+        world = jax.random.randint(key, (), 0, 16)
+        return world, 0.1 * world
+
+    num_worlds, margin = 8, 0.5
+    act = roll_out(None, None, None, num_worlds, 5, margin, draw)
+    keys = jax.random.split(jax.random.key(0), 24)
+    chosen = jax.jit(jax.vmap(lambda key: act(key, None, 1)))(keys)
+
+    def plain(key):
+        drawn, weights = draws.several(draw, jax.random.split(key)[0], None, 1, num_worlds)
+        places = np.arange(5)
+        for count, seen in ((5, 2), (3, 4), (2, 8)):
+            places = places[:count]
+            worth = table[drawn[:seen]][:, places]
+            gain = np.asarray(gains(worth, weights[:seen], likely[places], margin))
+            order = [0, *(1 + np.argsort(-gain[1:], kind="stable"))]
+            places, gain = places[order], gain[order]
+        return int(ids[places[np.argmax(gain)]])
+
+    expected = [plain(key) for key in keys]
+    assert chosen.tolist() == expected
+    assert len(set(expected)) > 1
+
+
+# -- what a stretch of play is worth ----------------------------------------------------------------------------------
+
+STRETCHES = {"skullking": "round", "skyjo": "round_index", "saboteur": "round", "magictrick": "hand_index"}
+
+
+def test_points_are_those_gained_above_the_mean_of_the_others_and_in_skyjo_below_it():
+    def worth(game):
+        env = types.SimpleNamespace(id=game, num_players=3, scores=lambda state: state)
+        return playout.points(env)(np.array([1, 2, 3]), np.array([5, 2, 9])).tolist()
+
+    assert {game: worth(game) for game in STRETCHES} == {
+        "skullking": [1, -5, 4],
+        "skyjo": [-1, 5, -4],
+        "saboteur": [1, -5, 4],
+        "magictrick": [1, -5, 4],
+    }
+
+
+@pytest.mark.parametrize("game", jaxgames.games())
+def test_a_stretch_of_play_ends_with_its_round_or_with_the_game(game):
+    env = jaxgames.make(game)
+    names = {field.name for field in dataclasses.fields(jax.eval_shape(env.init, jax.random.key(0)))}
+    assert STRETCHES.get(game, "done") in {*names, "done"}
+
+    def is_over(number, done):
+        root, state = (
+            types.SimpleNamespace(done=np.bool_(d), **{STRETCHES.get(game, "number"): n})
+            for n, d in ((2, False), (number, done))
+        )
+        return bool(playout.is_over(env, root, state))
+
+    assert not is_over(2, False)
+    assert is_over(2, True)
+    assert is_over(3, False) == (game in STRETCHES)
