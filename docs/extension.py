@@ -4,7 +4,8 @@
     ```
 
 `game-facts`, `game-options`, `game-observations`, `game-bots`, `game-players` and `game-speed` take the name of a game,
-`network-fields` the kind of a network; `all-players`, `search-agents` and `state-memory` take nothing.
+`network-fields` the kind of a network; `all-players`, `search-agents`, `state-memory`, `play-memory` and `step-costs`
+take nothing.
 """
 
 import dataclasses
@@ -241,6 +242,38 @@ def state_memory() -> str:
     return table(["", "bytes", *(f"MiB for {n:,} games" for n in BATCHES)], rows)
 
 
+def measured_programs() -> Iterable[dict[str, Any]]:
+    """What benchmarks/throughput.py wrote of each game with the options it is shown with."""
+    for game in jaxgames.games():
+        found = json.loads((SPEEDS / f"{game}.json").read_text())
+        yield found | {"title": f"`{game}`, {jaxgames.make(game, **found['options']).num_players} players"}
+
+
+def play_memory() -> str:
+    """What a loop of random play takes, as XLA plans it, by the size of the batch and what is observed."""
+    sizes: dict[tuple[str, str], dict[int, float]] = {}
+    for found in measured_programs():
+        for row in found["rows"]:
+            if row["shards"] > 1:  # as a batch is played on all cores
+                seen = f"`{row['observe']}`" if row["observe"] else "none"
+                sizes.setdefault((found["title"], seen), {})[row["batch"]] = row["peak_megabytes"]
+    batches = sorted({batch for each in sizes.values() for batch in each})
+    rows = [
+        [*who, *(f"{found[batch]:,.1f}" if batch in found else "–" for batch in batches)]
+        for who, found in sizes.items()
+    ]
+    return table(["", "observation", *(f"MB for {batch:,} games" for batch in batches)], rows)
+
+
+def step_costs() -> str:
+    """What one step of one game does, by XLA's cost analysis of the batched step without observations."""
+    rows = []
+    for found in measured_programs():
+        operations, moved = (found["program"][name] for name in ("operations_per_step", "bytes_per_step"))
+        rows.append([found["title"], f"{operations:,.0f}", f"{moved:,.0f}", f"{operations / moved:.1f}"])
+    return table(["", "operations", "bytes", "operations a byte"], rows)
+
+
 def network_fields(kind: str) -> str:
     """The fields of a network with their defaults; those without one are filled in by the game."""
     network = networks.KINDS[kind].network
@@ -269,7 +302,13 @@ class Written(SphinxDirective):
 
 
 GAME_PARTS = (facts, options, observations, bots, players, speed)
-OTHERS = {"all-players": all_players, "search-agents": search_agents, "state-memory": state_memory}
+OTHERS = {
+    "all-players": all_players,
+    "search-agents": search_agents,
+    "state-memory": state_memory,
+    "play-memory": play_memory,
+    "step-costs": step_costs,
+}
 
 
 def directive(write: Callable[..., str], arguments: int) -> type[Written]:
