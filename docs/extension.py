@@ -170,22 +170,35 @@ def agent_row(name: str, constructor: Callable) -> list[str]:
 
 def players(env: Env) -> str:
     """The networks that come along: what they are, and how strong their cards say that they are."""
-    rows = [player_row(name) for name in cards.published(env.id)]
-    if not rows:
-        return "No trained player of this game comes along yet."
-    return table(["spec", "network", "reads", "trained for", "strength"], rows)
+    return player_tables(cards.published(env.id)) or "No trained player of this game comes along yet."
+
+
+def player_tables(names: Sequence[str]) -> str:
+    """One table of what they are and one of what was measured; nothing where there are none."""
+    if not names:
+        return ""
+    measured = [strength_row(cards.Strength(**each)) for name in names for each in cards.card(name).get("figures", [])]
+    what = table(["spec", "network", "reads", "learned from"], [player_row(name) for name in names])
+    return what + "\n\n" + table(["who", "against", "", "games", "protocol"], measured)
 
 
 def player_row(name: str) -> list[str]:
     card, manifest = cards.card(name), checkpoints.read_manifest(checkpoints.WEIGHTS / name)
+    runs = card.get("runs", [])
     config = manifest.get("config", {})
-    before = sum(run["decisions"] for run in card.get("runs", [])[:-1])  # of the runs that this one started from
+    before = sum(run["decisions"] for run in runs[:-1])  # of the runs that this one started from
     decisions = before + manifest.get("update", 0) * config.get("envs", 0) * config.get("steps", 0)
-    trained = f"{decisions:,} decisions" if decisions else "not said"
+    imitated = sum(int(games) for run in runs for games in re.findall(r"--games (\d+)", run["command"]))
+    learned = [f"{imitated:,} games of others"] * bool(imitated) + [f"{decisions:,} decisions"] * bool(decisions)
     kind = manifest["network"].get("kind", "mlp")  # format 1 knew one kind
-    figures = [cards.Strength(**each) for each in card.get("figures", [])]
-    strength = "<br>".join(f"`{each.agent}`: {each} ({each.games:,} games, {each.protocol})" for each in figures)
-    return [f"`ppo:{name}`", kind, f"`{manifest['observation']}`", trained, strength or "not measured"]
+    return [f"`ppo:{name}`", kind, f"`{manifest['observation']}`", ", ".join(learned) or "not said"]
+
+
+def strength_row(found: cards.Strength) -> list[str]:
+    name, unit = found.figure.removesuffix("_percent"), " %" if found.figure.endswith("_percent") else ""
+    digits = 1 if found.error >= 0.1 or not found.error else 2
+    figure = f"{name.replace('_', ' ')} {found.mean:.{digits}f} ± {found.error:.{digits}f}{unit}"
+    return [f"`{found.agent}`", f"`{found.against}`", figure, f"{found.games:,}", found.protocol]
 
 
 # -- how fast ---------------------------------------------------------------------------------------------------------
@@ -217,8 +230,7 @@ def speed(env: Env) -> str:
 
 def all_players() -> str:
     """The networks that come along, of every game."""
-    rows = [[game, *player_row(name)] for game in jaxgames.games() for name in cards.published(game)]
-    return table(["game", "spec", "network", "reads", "trained for", "strength"], rows)
+    return player_tables([name for game in jaxgames.games() for name in cards.published(game)])
 
 
 def search_agents() -> str:
