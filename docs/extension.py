@@ -179,7 +179,7 @@ def player_tables(names: Sequence[str]) -> str:
         return ""
     measured = [strength_row(cards.Strength(**each)) for name in names for each in cards.card(name).get("figures", [])]
     what = table(["spec", "network", "reads", "learned from"], [player_row(name) for name in names])
-    return what + "\n\n" + table(["who", "against", "", "games", "protocol"], measured)
+    return what + "\n\n" + table(["who", "how strong", "against", "games", "protocol"], measured)
 
 
 def player_row(name: str) -> list[str]:
@@ -198,7 +198,8 @@ def strength_row(found: cards.Strength) -> list[str]:
     name, unit = found.figure.removesuffix("_percent"), " %" if found.figure.endswith("_percent") else ""
     digits = 1 if found.error >= 0.1 or not found.error else 2
     figure = f"{name.replace('_', ' ')} {found.mean:.{digits}f} ± {found.error:.{digits}f}{unit}"
-    return [f"`{found.agent}`", f"`{found.against}`", figure, f"{found.games:,}", found.protocol]
+    unbroken = figure.replace(" ", "\u00a0")
+    return [f"`{found.agent}`", unbroken, f"`{found.against}`", f"{found.games:,}", found.protocol]
 
 
 # -- how fast ---------------------------------------------------------------------------------------------------------
