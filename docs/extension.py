@@ -170,16 +170,19 @@ def agent_row(name: str, constructor: Callable) -> list[str]:
 
 def players(env: Env) -> str:
     """The networks that come along: what they are, and how strong their cards say that they are."""
-    return player_tables(cards.published(env.id)) or "No trained player of this game comes along yet."
-
-
-def player_tables(names: Sequence[str]) -> str:
-    """One table of what they are and one of what was measured; nothing where there are none."""
+    names = cards.published(env.id)
     if not names:
-        return ""
+        return "No trained player of this game comes along yet."
+    return what_they_are(names) + "\n\n" + how_strong(names)
+
+
+def what_they_are(names: Sequence[str]) -> str:
+    return table(["spec", "network", "reads", "learned from"], [player_row(name) for name in names])
+
+
+def how_strong(names: Sequence[str]) -> str:
     measured = [strength_row(cards.Strength(**each)) for name in names for each in cards.card(name).get("figures", [])]
-    what = table(["spec", "network", "reads", "learned from"], [player_row(name) for name in names])
-    return what + "\n\n" + table(["who", "how strong", "against", "games", "protocol"], measured)
+    return table(["who", "how strong", "against", "games", "protocol"], measured)
 
 
 def player_row(name: str) -> list[str]:
@@ -230,8 +233,9 @@ def speed(env: Env) -> str:
 
 
 def all_players() -> str:
-    """The networks that come along, of every game."""
-    return player_tables([name for game in jaxgames.games() for name in cards.published(game)])
+    """The networks that come along, of every game; their strengths game by game, so that each table fits its page."""
+    of_games = [names for game in jaxgames.games() if (names := cards.published(game))]
+    return "\n\n".join([what_they_are(sum(of_games, ())), *map(how_strong, of_games)])
 
 
 def search_agents() -> str:
