@@ -4,7 +4,8 @@
     ```
 
 `game-facts`, `game-options`, `game-observations`, `game-bots`, `game-players` and `game-speed` take the name of a game,
-`network-fields` the kind of a network; `all-players`, `search-agents` and `state-memory` take nothing.
+`network-fields` the kind of a network; `all-players`, `search-agents`, `state-memory`, `play-memory` and `step-costs`
+take nothing.
 """
 
 import dataclasses
@@ -169,22 +170,39 @@ def agent_row(name: str, constructor: Callable) -> list[str]:
 
 def players(env: Env) -> str:
     """The networks that come along: what they are, and how strong their cards say that they are."""
-    rows = [player_row(name) for name in cards.published(env.id)]
-    if not rows:
+    names = cards.published(env.id)
+    if not names:
         return "No trained player of this game comes along yet."
-    return table(["spec", "network", "reads", "trained for", "strength"], rows)
+    return what_they_are(names) + "\n\n" + how_strong(names)
+
+
+def what_they_are(names: Sequence[str]) -> str:
+    return table(["spec", "network", "reads", "learned from"], [player_row(name) for name in names])
+
+
+def how_strong(names: Sequence[str]) -> str:
+    measured = [strength_row(cards.Strength(**each)) for name in names for each in cards.card(name).get("figures", [])]
+    return table(["who", "how strong", "against", "games", "protocol"], measured)
 
 
 def player_row(name: str) -> list[str]:
     card, manifest = cards.card(name), checkpoints.read_manifest(checkpoints.WEIGHTS / name)
+    runs = card.get("runs", [])
     config = manifest.get("config", {})
-    before = sum(run["decisions"] for run in card.get("runs", [])[:-1])  # of the runs that this one started from
+    before = sum(run["decisions"] for run in runs[:-1])  # of the runs that this one started from
     decisions = before + manifest.get("update", 0) * config.get("envs", 0) * config.get("steps", 0)
-    trained = f"{decisions:,} decisions" if decisions else "not said"
+    imitated = sum(int(games) for run in runs for games in re.findall(r"--games (\d+)", run["command"]))
+    learned = [f"{imitated:,} games of others"] * bool(imitated) + [f"{decisions:,} decisions"] * bool(decisions)
     kind = manifest["network"].get("kind", "mlp")  # format 1 knew one kind
-    figures = [cards.Strength(**each) for each in card.get("figures", [])]
-    strength = "<br>".join(f"`{each.agent}`: {each} ({each.games:,} games, {each.protocol})" for each in figures)
-    return [f"`ppo:{name}`", kind, f"`{manifest['observation']}`", trained, strength or "not measured"]
+    return [f"`ppo:{name}`", kind, f"`{manifest['observation']}`", ", ".join(learned) or "not said"]
+
+
+def strength_row(found: cards.Strength) -> list[str]:
+    name, unit = found.figure.removesuffix("_percent"), " %" if found.figure.endswith("_percent") else ""
+    digits = 1 if found.error >= 0.1 or not found.error else 2
+    figure = f"{name.replace('_', ' ')} {found.mean:.{digits}f} ± {found.error:.{digits}f}{unit}"
+    unbroken = figure.replace(" ", "\u00a0")
+    return [f"`{found.agent}`", unbroken, f"`{found.against}`", f"{found.games:,}", found.protocol]
 
 
 # -- how fast ---------------------------------------------------------------------------------------------------------
@@ -215,9 +233,9 @@ def speed(env: Env) -> str:
 
 
 def all_players() -> str:
-    """The networks that come along, of every game."""
-    rows = [[game, *player_row(name)] for game in jaxgames.games() for name in cards.published(game)]
-    return table(["game", "spec", "network", "reads", "trained for", "strength"], rows)
+    """The networks that come along, of every game; their strengths game by game, so that each table fits its page."""
+    of_games = [names for game in jaxgames.games() if (names := cards.published(game))]
+    return "\n\n".join([what_they_are(sum(of_games, ())), *map(how_strong, of_games)])
 
 
 def search_agents() -> str:
@@ -239,6 +257,38 @@ def state_memory() -> str:
             [f"`{game}`, {env.num_players} players", f"{size:,}", *(f"{size * n / 2**20:,.1f}" for n in BATCHES)]
         )
     return table(["", "bytes", *(f"MiB for {n:,} games" for n in BATCHES)], rows)
+
+
+def measured_programs() -> Iterable[dict[str, Any]]:
+    """What benchmarks/throughput.py wrote of each game with the options it is shown with."""
+    for game in jaxgames.games():
+        found = json.loads((SPEEDS / f"{game}.json").read_text())
+        yield found | {"title": f"`{game}`, {jaxgames.make(game, **found['options']).num_players} players"}
+
+
+def play_memory() -> str:
+    """What a loop of random play takes, as XLA plans it, by the size of the batch and what is observed."""
+    sizes: dict[tuple[str, str], dict[int, float]] = {}
+    for found in measured_programs():
+        for row in found["rows"]:
+            if row["shards"] > 1:  # as a batch is played on all cores
+                seen = f"`{row['observe']}`" if row["observe"] else "none"
+                sizes.setdefault((found["title"], seen), {})[row["batch"]] = row["peak_megabytes"]
+    batches = sorted({batch for each in sizes.values() for batch in each})
+    rows = [
+        [*who, *(f"{found[batch]:,.1f}" if batch in found else "–" for batch in batches)]
+        for who, found in sizes.items()
+    ]
+    return table(["", "observation", *(f"MB for {batch:,} games" for batch in batches)], rows)
+
+
+def step_costs() -> str:
+    """What one step of one game does, by XLA's cost analysis of the batched step without observations."""
+    rows = []
+    for found in measured_programs():
+        operations, moved = (found["program"][name] for name in ("operations_per_step", "bytes_per_step"))
+        rows.append([found["title"], f"{operations:,.0f}", f"{moved:,.0f}", f"{operations / moved:.1f}"])
+    return table(["", "operations", "bytes", "operations a byte"], rows)
 
 
 def network_fields(kind: str) -> str:
@@ -269,7 +319,13 @@ class Written(SphinxDirective):
 
 
 GAME_PARTS = (facts, options, observations, bots, players, speed)
-OTHERS = {"all-players": all_players, "search-agents": search_agents, "state-memory": state_memory}
+OTHERS = {
+    "all-players": all_players,
+    "search-agents": search_agents,
+    "state-memory": state_memory,
+    "play-memory": play_memory,
+    "step-costs": step_costs,
+}
 
 
 def directive(write: Callable[..., str], arguments: int) -> type[Written]:

@@ -242,23 +242,25 @@ def as_csv(cfg: "Tournament", figures: dict["Pair", Figures]) -> str:
 
 def heat_map(standing: Standing) -> bytes:
     """The headline of every pair as a PNG."""
+    from matplotlib.colors import TwoSlopeNorm
     from matplotlib.figure import Figure  # not pyplot, which would change what a notebook shows
 
     num = len(standing.agents)
     figure = Figure(figsize=(2.5 + 1.1 * num, 1.5 + 0.8 * num), layout="tight")
     axes = figure.subplots()
     middle = np.nanmean(standing.mean) if math.isnan(standing.fair) else standing.fair
-    reach = max(np.nanmax(np.abs(standing.mean - middle)), 1e-9)
-    image = axes.imshow(standing.mean, cmap="RdYlGn", vmin=middle - reach, vmax=middle + reach)
+    lowest, highest = min(np.nanmin(standing.mean), middle - 1e-9), max(np.nanmax(standing.mean), middle + 1e-9)
+    shade = TwoSlopeNorm(middle, lowest, highest)  # equal strength is pale, the ends are those of the table
+    image = axes.imshow(standing.mean, cmap="RdYlGn", norm=shade)
     for (one, rest), mean in np.ndenumerate(standing.mean):
         if not math.isnan(mean):
             text = cell(standing.headline, float(mean), float(standing.error[one, rest])).replace(" ± ", "\n± ")
-            is_dark = abs(mean - middle) > 0.7 * reach
+            is_dark = abs(shade(mean) - 0.5) > 0.35
             axes.text(rest, one, text, ha="center", va="center", fontsize=8, color="white" if is_dark else "black")
     axes.set_xticks(range(num), standing.agents, rotation=30, ha="right", rotation_mode="anchor")
     axes.set_yticks(range(num), standing.agents)
-    axes.set(title=f"{standing.headline} of the row against the column")
-    figure.colorbar(image, shrink=0.8)
+    axes.set(title=f"{standing.headline.replace('_', ' ')}, the row against the column")
+    figure.colorbar(image, shrink=0.8, ticks=[lowest, middle, highest], format="%.3g")
     return as_png(figure)
 
 

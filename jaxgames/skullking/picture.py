@@ -93,8 +93,9 @@ def picture(env: "SkullKingEnv", state: "State", player: int | None = None, move
     y += pictures.ROW + 4
     if player is None:
         hands = {seat: hand(state, seat, legal) for seat in range(env.num_players)}
-        parts.append(pictures.hand_rows(hands, y, int(state.current_player)))
-        y += pictures.ROW * env.num_players
+        if any(hands.values()):  # not after the end
+            parts.append(pictures.hand_rows(hands, y, int(state.current_player)))
+            y += pictures.ROW * env.num_players
     else:
         parts.append(pictures.in_a_row(hand(state, player, legal), y))
         y += 84
