@@ -242,7 +242,7 @@ def as_csv(cfg: "Tournament", figures: dict["Pair", Figures]) -> str:
 
 def heat_map(standing: Standing) -> bytes:
     """The headline of every pair as a PNG."""
-    from matplotlib.colors import TwoSlopeNorm
+    from matplotlib.colors import FuncNorm
     from matplotlib.figure import Figure  # not pyplot, which would change what a notebook shows
 
     num = len(standing.agents)
@@ -250,7 +250,16 @@ def heat_map(standing: Standing) -> bytes:
     axes = figure.subplots()
     middle = np.nanmean(standing.mean) if math.isnan(standing.fair) else standing.fair
     lowest, highest = min(np.nanmin(standing.mean), middle - 1e-9), max(np.nanmax(standing.mean), middle + 1e-9)
-    shade = TwoSlopeNorm(middle, lowest, highest)  # equal strength is pale, the ends are those of the table
+
+    def root(mean):
+        """-1 at the lowest, 0 in the middle, 1 at the highest: by roots, or one hopeless agent would pale the rest."""
+        far = (mean - middle) / np.where(mean < middle, middle - lowest, highest - middle)
+        return np.sign(far) * np.sqrt(np.abs(far))
+
+    def square(shade):
+        return middle + shade * np.abs(shade) * np.where(shade < 0, middle - lowest, highest - middle)
+
+    shade = FuncNorm((root, square), lowest, highest)
     image = axes.imshow(standing.mean, cmap="RdYlGn", norm=shade)
     for (one, rest), mean in np.ndenumerate(standing.mean):
         if not math.isnan(mean):
