@@ -7,7 +7,7 @@ and casts arguments once, and hands the question to its room.
 import abc
 import dataclasses
 import functools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.experimental.xla_metadata import set_xla_metadata
 
-from jaxgames.cards import choose
+from jaxgames.cards import choose, numbered
 
 Deal = Mapping[str, object]  # all chance of a game: arrays or nested lists, as the rules page has them
 
@@ -103,6 +103,9 @@ class Env(abc.ABC, Generic[StateT]):
     id: ClassVar[str]
     version: ClassVar[int]  # rises whenever rules, actions or observations change; checkpoints carry it
     rooms: ClassVar[Rooms]
+    # Fields that `_play` itself leaves as they are where nobody moves. For large arrays that is much cheaper: what was
+    # written in place needs no copy of what was there before.
+    guarded: ClassVar[tuple[str, ...]] = ()
 
     num_players: int
 
@@ -163,20 +166,20 @@ class Env(abc.ABC, Generic[StateT]):
         An action that is not legal ends the game with the penalty of the rules page; after the end nothing changes.
         """
         action = jnp.asarray(action, jnp.int32)
-        is_legal = self.is_legal(state, action)
+        moves = self.is_legal(state, action) & ~state.done
         in_range = jnp.clip(action, 0, self.num_actions - 1)
-        played = self._play(state, in_range).replace(step_count=state.step_count + 1)
-        actor = jnp.arange(self.num_players) == state.current_player
-        forfeit = state.replace(
-            terminated=jnp.ones_like(state.terminated),
-            rewards=jnp.where(actor, -jnp.float32(self.illegal_penalty), jnp.float32(0)),
+        played = self._play(state, in_range, moves).replace(step_count=state.step_count + 1)
+        forfeits = ~state.done & (jnp.arange(self.num_players) == state.current_player)
+        stopped = state.replace(
+            terminated=state.terminated | ~state.done,
+            rewards=jnp.where(forfeits, -jnp.float32(self.illegal_penalty), jnp.float32(0)),
         )
-        over = state.replace(rewards=jnp.zeros_like(state.rewards))
-        return pick(state.done, over, pick(is_legal, played, forfeit))
+        guarded = {name: getattr(played, name) for name in self.guarded}
+        return pick(moves, played, stopped).replace(**guarded)
 
-    def _play(self, state: StateT, action: chex.Array) -> StateT:
-        """Apply a legal action and pay for it. It also runs for illegal ones in 0..num_actions-1, whose result is
-        thrown away: only its indices must stay in range then."""
+    def _play(self, state: StateT, action: chex.Array, moves: chex.Array) -> StateT:
+        """Apply a legal action and pay for it. It also runs for illegal ones in 0..num_actions-1 and after the end:
+        `moves` is false then and the result thrown away, but for `guarded` fields; only indices must stay in range."""
         after = self.rooms.rules.play(self, state, action)
         return after.replace(rewards=self.rooms.rewards.payment(self, state, action, after))
 
@@ -303,6 +306,66 @@ def flatten(view: Iterable[chex.Array]) -> chex.Array:
 def pick(when: chex.Array, new: TreeT, old: TreeT) -> TreeT:
     """`new` where `when` holds, else `old`, leaf by leaf. Leaves that are the same object cost nothing."""
     return jax.tree.map(lambda n, o: o if n is o else jnp.where(when, n, o), new, old)
+
+
+def seldom(change: Callable[..., TreeT], values: TreeT, *facts: object, when: chex.Array) -> TreeT:
+    """`change(values, *facts)` where `when` holds, else `values`, for what happens in few steps of few games.
+
+    Under `vmap` a `cond` or a `pick` would make the change for every game in every step. A loop of at most one turn
+    does not run at all unless some game of the batch asks for it, and leaves `values` in place.
+    """
+
+    def turn(carry: tuple[chex.Array, TreeT]) -> tuple[chex.Array, TreeT]:
+        asked, values = carry
+        # Tied to the loop: XLA would compute what depends on the facts alone before it, and always.
+        _, held = computed_once((asked, facts))
+        return jnp.zeros_like(asked), change(values, *held)
+
+    return jax.lax.while_loop(lambda carry: carry[0], turn, (when, values))[1]
+
+
+def of_few(change: Callable[[TreeT], TreeT], state: TreeT, *, when: chex.Array, one_in: int) -> TreeT:
+    """`change(state)` where `when` holds, for what most steps of a batch bring, but only to about one game in `one_in`.
+
+    Those games are taken out of the batch, changed by themselves, so many at a time, and put back; the others are not
+    even read. Leaves that `change` hands through cost nothing.
+    """
+    tree = jax.tree.structure(state)
+    places_changed: list[int] = []
+
+    def changes(leaves: list[chex.Array]) -> list[chex.Array]:
+        after = jax.tree.leaves(change(jax.tree.unflatten(tree, leaves)))
+        places_changed[:] = [i for i, (new, old) in enumerate(zip(after, leaves, strict=True)) if new is not old]
+        return [after[i] for i in places_changed]
+
+    @jax.custom_batching.custom_vmap
+    def changed(when: chex.Array, leaves: list[chex.Array]) -> list[chex.Array]:
+        return [jnp.where(when, new, leaves[i]) for new, i in zip(changes(leaves), places_changed, strict=True)]
+
+    @changed.def_vmap
+    def changed_batch(axis_size, in_batched, when, leaves):
+        def some(carry):
+            leaves, begin = carry
+            places = numbered(number, begin, at_once)
+            few = [leaf.at[places].get(mode="clip") for leaf in leaves]
+            for i, new in zip(places_changed, jax.vmap(changes)(few), strict=True):
+                # Places beyond the last of them point past the batch: they are dropped.
+                leaves[i] = leaves[i].at[places].set(new, mode="drop")
+            return leaves, begin + at_once
+
+        at_once = min(axis_size, max(8, axis_size // one_in))
+        leaves = [
+            leaf if is_batched else jnp.broadcast_to(leaf, (axis_size, *leaf.shape))
+            for leaf, is_batched in zip(leaves, in_batched[1], strict=True)
+        ]
+        number = jnp.cumsum(jnp.broadcast_to(when, axis_size), dtype=jnp.int32) * when
+        done, _ = jax.lax.while_loop(lambda carry: carry[1] < number.max(), some, (leaves, jnp.int32(0)))
+        return [done[i] for i in places_changed], [True] * len(places_changed)
+
+    leaves = jax.tree.leaves(state)
+    for i, leaf in zip(places_changed, changed(when, leaves), strict=True):
+        leaves[i] = leaf
+    return jax.tree.unflatten(tree, leaves)
 
 
 def computed_once(values: TreeT) -> TreeT:

@@ -12,6 +12,7 @@ import numpy as np
 from jax.sharding import Mesh
 from jax.sharding import PartitionSpec as P
 
+from jaxgames.cards import first_places
 from jaxgames.env import Env, StateT, computed_once
 
 
@@ -53,7 +54,7 @@ def make_step(
             keys = jax.random.split(key, 1 + fresh_deals)  # at once: each split is a loop of its own on a CPU
             fresh = jax.vmap(lambda k: env.init(k, **data))(keys[1:])
             # The first waiting games, as many as there are deals; places beyond them point past the batch: dropped.
-            places = jnp.nonzero(waiting, size=fresh_deals, fill_value=size)[0]
+            places = first_places(waiting, fresh_deals)
             states = jax.tree.map(lambda old, new: old.at[places].set(new, mode="drop"), states, fresh)
             return states, waiting.at[places].set(False, mode="drop"), keys[0]
 

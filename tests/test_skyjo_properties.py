@@ -157,7 +157,7 @@ def test_sj_7_decks_and_reveals_are_uniform():
 
     @jax.jit
     def prepared(states):
-        prepare = jax.vmap(functools.partial(prepare_next_deck, MACRO))
+        prepare = jax.vmap(functools.partial(prepare_next_deck, MACRO, when=True))
         return jax.lax.fori_loop(0, 13, lambda _, states: prepare(states), states)
 
     following = jax.device_get(prepared(first))

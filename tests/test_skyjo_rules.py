@@ -417,7 +417,7 @@ def test_sj_30_hidden_columns_clear_up_to_the_limit(most, before, cleared, pile)
         status=np.full((2, 12), Slot.HIDDEN, np.int8),
         clears=np.array([before, 0], np.int8),
     )
-    turned, records = jax.jit(functools.partial(rounds.turn_all_up, env))(state, when=np.bool_(True))
+    turned, records = jax.jit(functools.partial(rounds.turn_all_up, env))(state)
     gone = np.flatnonzero(np.asarray(turned.status[0]).reshape(3, 4)[0] == Slot.REMOVED).tolist()
     assert gone == cleared
     assert turned.clears.tolist() == [before + len(cleared), 0]
@@ -591,7 +591,7 @@ def test_sj_8_a_new_round_forgets_the_last():
     table = Table(num_players=2)
     seats = np.ones(2, np.int8)
     old = table.state.replace(refilled=np.bool_(True), turns_in_round=np.int32(9), ender=np.int8(1), clears=seats)
-    new, _ = jax.jit(functools.partial(rounds.deal_round, table.env))(old, when=np.bool_(True))
+    new = jax.jit(functools.partial(rounds.open_round, table.env))(old, when=np.bool_(True))
     assert (bool(new.refilled), int(new.turns_in_round), int(new.ender), new.clears.tolist()) == (False, 0, -1, [0, 0])
     assert (int(new.opener), int(new.round_index), int(new.refills)) == (1, 2, int(old.refills))
 
@@ -699,7 +699,7 @@ def test_wrapping_scripts_sj_6():
     table = Table()
     first = table.init(jax.random.key(0), deal)
     for dealt in range(7):
-        values, slots = script.next_round(first.replace(round_index=jnp.int32(dealt)))
+        values, slots = script.next_round(first.script, jnp.int32(dealt))
         assert values.tolist() == VALUES[deal["decks"][dealt % 2]].tolist()
         assert slots.tolist() == deal["reveals"][dealt % 3].tolist()
 

@@ -4,6 +4,7 @@ import pathlib
 import subprocess
 import sys
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 import jaxgames
 from jaxgames import vector
 from jaxgames.cards import choose, shuffle, shuffles
+from jaxgames.env import of_few, pick, seldom
 from tests.sixth_game import KuhnEnv
 
 ENV = jaxgames.make("skullking", num_players=2, hand_sizes=(1, 2))
@@ -155,3 +157,31 @@ def test_shuffle_is_uniform():
     orders = np.asarray(jax.vmap(lambda key: shuffle(key, 5))(jax.random.split(jax.random.key(3), 6000)))
     counts = np.stack([np.bincount(orders[:, place], minlength=5) for place in range(5)])
     assert ((counts - 1200) ** 2 / 1200).sum() < 45  # 16 degrees of freedom
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 1.0])
+def test_what_befalls_few_games_is_the_same_for_one_for_a_batch_and_for_batches(share):
+    """`of_few` and `seldom` are `pick` in other words, however many games are concerned."""
+
+    def change(state):
+        return {"count": state["count"] + 1, "cards": state["cards"][::-1], "kept": state["kept"]}
+
+    def by_pick(state, when):
+        return pick(when, change(state), state)
+
+    def for_few(state, when):
+        return of_few(change, state, when=when, one_in=16)
+
+    def by_loop(state, when):
+        return seldom(change, state, when=when)
+
+    cards = jax.random.randint(jax.random.key(0), (3, 100, 5), 0, 9)
+    states = {"count": cards[..., 0], "cards": cards, "kept": cards[..., 1:3]}
+    when = jax.random.uniform(jax.random.key(1), (3, 100)) < share
+    expected = jax.vmap(jax.vmap(by_pick))(states, when)
+    for form in (for_few, by_loop):
+        chex.assert_trees_all_equal(jax.vmap(jax.vmap(form))(states, when), expected)
+        one, first = jax.tree.map(lambda leaf: leaf[0, 0], (states, expected))
+        chex.assert_trees_all_equal(form(one, when[0, 0]), first)
+        batch, second = jax.tree.map(lambda leaf: leaf[1], (states, expected))
+        chex.assert_trees_all_equal(jax.jit(jax.vmap(form))(batch, when[1]), second)

@@ -9,6 +9,7 @@ import chex
 import jax
 import jax.numpy as jnp
 
+from jaxgames.cards import first_places
 from jaxgames.env import computed_once
 from jaxgames.saboteur.cards import BOTTOM, LEFT, NUM_SIDES, OPPOSITE, RIGHT, TOP
 from jaxgames.saboteur.cells import Grid, beside, columns_around, in_column, inner, lies_in, one_cell, only
@@ -159,7 +160,7 @@ def make_search(grid: Grid) -> Callable[..., chex.Array]:
 
         def search_some(carry):
             joined, waiting = carry
-            places = jnp.nonzero(waiting, size=at_once, fill_value=games)[0]
+            places = first_places(waiting, at_once)
             start, sides, passages = (cells.at[places].get(mode="clip") for cells in (joined, *sets[1:]))
             grown = grow(grid, start, sides & passages[:, None])
             # Places beyond the waiting games point past the batch: they are dropped.

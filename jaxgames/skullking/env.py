@@ -102,6 +102,6 @@ class SkullKingEnv(Env[State]):
         """The state after a legal action, unpaid, and what the step brought about: for metrics and labels."""
         return rules.play_with_events(self, state, jnp.asarray(action, jnp.int32))
 
-    def _play(self, state: State, action: chex.Array) -> State:
+    def _play(self, state: State, action: chex.Array, moves: chex.Array) -> State:
         after, events = rules.play_with_events(self, state, action)
         return after.replace(rewards=rewards.payment(self, state, action, after, events))

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames.cards import members, set_of
+from jaxgames.env import computed_once
 from jaxgames.skullking.cards import (
     ABILITY_BENDT_1,
     ABILITY_BENDT_2,
@@ -195,18 +196,16 @@ def has_discarded(state: State) -> chex.Array:
 
 def drew_before_jade(state: State) -> chex.Array:
     """bool[]: did Bendt take his two cards before Jade looked? (Each pirate wins one trick at most.)"""
-    tricks = jnp.arange(state.played.shape[1])
-    trick_of_bendt = jnp.where((state.played == BENDT).any(0), tricks, 0).max()
-    trick_of_jade = jnp.where((state.played == JADE).any(0), tricks, 0).max()
-    return (state.bendt >= 0) & (trick_of_bendt < trick_of_jade)
+    tricks = jnp.arange(state.played.shape[1], dtype=jnp.int8)
+    tricks_between = jnp.where(state.played == JADE, tricks, 0) - jnp.where(state.played == BENDT, tricks, 0)
+    return (state.bendt >= 0) & (tricks_between.sum(dtype=jnp.int32) > 0)
 
 
 def stock_seen_by_jade(env: "SkullKingEnv", state: State) -> chex.Array:
     """SK-24: J, the stock when Jade was used, uint32[word] (of no meaning before)."""
-    this_round = (jnp.arange(state.dealt.shape[0]) == state.round)[:, None]
-    dealt = jnp.where(this_round[..., None], state.dealt, NO_CARD).min(0)
-    drawn = jnp.where(this_round & drew_before_jade(state), state.top, NO_CARD).min(0)
-    return deck_set(env) & ~set_of(jnp.concatenate([dealt.ravel(), drawn]), WORDS)
+    dealt = state.dealt[state.round]
+    drawn = jnp.where(drew_before_jade(state), state.top[state.round], NO_CARD)
+    return deck_set(env) & ~set_of(dealt.ravel(), WORDS) & ~set_of(drawn, WORDS)
 
 
 def base_view(env: "SkullKingEnv", state: State, player: chex.Array, known: Known, around: Around) -> Base:
@@ -220,13 +219,13 @@ def base_view(env: "SkullKingEnv", state: State, player: chex.Array, known: Know
     highest = highest_number(unseen_suits)
     allied = (state.loot_player == player) | (state.loot_winner == player)
     partner = jnp.where(state.loot_player == player, state.loot_winner, state.loot_player)
-    alliances = (allied[:, None] & (partner[:, None] == jnp.arange(env.num_players))).sum(0)
+    alliances = (allied[:, None] & (partner[:, None] == around.seats) & around.is_seat).sum(0)
     seats = [
         jnp.where(shown >= 0, shown + 1, 0) / 11,
         around(state.won) / 10,
         jnp.clip(around(state.total) / 500, -1, 1),
-        around(jnp.arange(env.num_players) == state.leader),
-        around(alliances) / 2,
+        around.is_seat & (around.seats == state.leader),
+        alliances / 2,
     ]
     progress = [
         size / 10,
@@ -239,10 +238,11 @@ def base_view(env: "SkullKingEnv", state: State, player: chex.Array, known: Know
     return Base(
         hand=code[jnp.pad(hand, (0, MAX_SLOTS - hand.shape[0]), constant_values=NO_CARD)],
         table=code[around_cards(declared(cards, state), around)[1:]],
-        seats=jnp.stack([column.astype(jnp.float32) for column in seats], axis=-1),
+        # Held: a column would be computed again for every field of the stack.
+        seats=jnp.stack(computed_once([column.astype(jnp.float32) for column in seats]), axis=-1),
         led_suit=lead == jnp.arange(1, 5),
         free=lead == FREE,
-        unseen_suits=jnp.stack([size_of(unseen_suits), highest], axis=-1) / jnp.float32(14),
+        unseen_suits=jnp.stack(computed_once([size_of(unseen_suits), highest]), axis=-1) / jnp.float32(14),
         unseen_kinds=size_of(known.unseen & jnp.asarray(KINDS)) / jnp.asarray(KIND_SIZES),
         voids=around(state.voids)[1:],
         progress=jnp.stack([value.astype(jnp.float32) for value in progress]),
@@ -267,10 +267,10 @@ def ability_view(env: "SkullKingEnv", state: State, player: chex.Array, around: 
     bid, won = state.bids[player].astype(jnp.float32), state.won[player].astype(jnp.float32)
 
     need = (around(state.bids) - around(state.won)) / jnp.maximum(left, 1)
-    lead_strength = jnp.where(around.is_seat, 0.5 + 0.5 * jnp.clip(need, -1, 1), 0)
+    lead_strength = computed_once(jnp.where(around.is_seat, 0.5 + 0.5 * jnp.clip(need, -1, 1), 0))
     rosie = jnp.pad(lead_strength, (0, 22))
 
-    top = jnp.where((jnp.arange(state.top.shape[0]) == state.round)[:, None], state.top, NO_CARD).min(0)
+    top = state.top[state.round]
     drawn = jnp.asarray(CARD_CODE)[jnp.stack([top.min(), top.max()])].ravel()
     is_second = phase == ABILITY_BENDT_2
     chosen = is_second & (state.hand[player] == state.discards[0]) & (state.hand[player] != NO_CARD)

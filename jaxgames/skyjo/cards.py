@@ -62,6 +62,7 @@ class Decision(enum.IntEnum):
     FIRST_POSITION = 4
 
 
+NO_ACTION = -1  # nobody moves: a step with it changes nothing that is `guarded`
 NUM_MACRO_ACTIONS = len(Macro) * NUM_SLOTS
 NUM_DECISION_ACTIONS = Decision.FIRST_POSITION + NUM_SLOTS
 

@@ -15,6 +15,7 @@ import chex
 import jax
 import jax.numpy as jnp
 
+from jaxgames.env import seldom
 from jaxgames.skyjo.cards import NUM_CARDS, NUM_SLOTS, VALUES, num_dealt
 from jaxgames.skyjo.facts import discard_top
 from jaxgames.skyjo.script import has_script
@@ -37,14 +38,14 @@ def shuffled_start(env: "SkyjoEnv", seed: chex.Array, round_index: int) -> chex.
     return jax.lax.fori_loop(0, places.size, settle, jnp.asarray(VALUES))
 
 
-def prepare_next_deck(env: "SkyjoEnv", state: "State") -> "State":
+def prepare_next_deck(env: "SkyjoEnv", state: "State", *, when: chex.Array) -> "State":
     """Two more exchanges for the deck of the next round."""
     needed = num_dealt(env.num_players)
     places = state.next_ready + jnp.arange(EXCHANGES_PER_STEP, dtype=jnp.uint8)
     words = _words(state.seed, _deck_stream(state.round_index + 1), places)
     deck = state.next_deck
     for place, word in zip(places, words, strict=True):
-        deck = _exchange(deck, word, place, NUM_CARDS, when=place < needed)
+        deck = _exchange(deck, word, place, NUM_CARDS, when=when & (place < needed))
     ready = jnp.minimum(state.next_ready + EXCHANGES_PER_STEP, needed).astype(jnp.uint8)
     return state.replace(next_deck=deck, next_ready=ready)
 
@@ -60,12 +61,17 @@ def reveals_of(env: "SkyjoEnv", seed: chex.Array, round_index: chex.Array) -> ch
 
 def refill(state: "State", *, when: chex.Array) -> "State":
     """SJ-16: the discard pile without its top becomes the draw pile."""
-    only_the_top = state.discard.at[0].set(discard_top(state))
+
+    def turn_over(piles, top):
+        _, discard = piles
+        return discard, discard.at[0].set(top)  # the draws will mix it
+
+    deck, discard = seldom(turn_over, (state.deck, state.discard), discard_top(state), when=when)
     return state.replace(
-        deck=jnp.where(when, state.discard, state.deck),  # the draws will mix it
+        deck=deck,
         deck_pos=jnp.where(when, 0, state.deck_pos),
         deck_end=jnp.where(when, state.discard_size - 1, state.deck_end),
-        discard=jnp.where(when, only_the_top, state.discard),
+        discard=discard,
         discard_size=jnp.where(when, 1, state.discard_size),
         refills=state.refills + when,
         refilled=state.refilled | when,

@@ -4,10 +4,14 @@ import dataclasses
 import functools
 from typing import ClassVar, NamedTuple
 
+import chex
+import jax.numpy as jnp
+
+from jaxgames.cards import choose_member, is_member
 from jaxgames.env import Env, Options, Rooms
 from jaxgames.options import check_bool, check_choice, check_int
 from jaxgames.skyjo import determinize, observe, picture, render, rewards, rules, state
-from jaxgames.skyjo.cards import NUM_COLUMNS, NUM_DECISION_ACTIONS, NUM_MACRO_ACTIONS
+from jaxgames.skyjo.cards import NO_ACTION, NUM_COLUMNS, NUM_DECISION_ACTIONS, NUM_MACRO_ACTIONS
 from jaxgames.skyjo.state import State
 
 
@@ -39,6 +43,7 @@ class SkyjoEnv(Env[State]):
     id: ClassVar[str] = "skyjo"
     version: ClassVar[int] = 2
     rooms: ClassVar[Rooms] = Rooms(state, rules, observe, rewards, determinize, render, picture)
+    guarded: ClassVar[tuple[str, ...]] = ("cards", "status", "deck", "discard", "next_deck", "history")
 
     num_players: int = 2
     setup_mode: str = "auto"
@@ -112,3 +117,12 @@ class SkyjoEnv(Env[State]):
     @property
     def num_actions(self) -> int:
         return NUM_DECISION_ACTIONS if self.action_mode == "decision" else NUM_MACRO_ACTIONS
+
+    def _play(self, state: State, action: chex.Array, moves: chex.Array) -> State:
+        return super()._play(state, jnp.where(moves, action, NO_ACTION), moves)
+
+    def is_legal(self, state: State, action: chex.Numeric) -> chex.Array:
+        return is_member(rules.legal_set(self, state), jnp.asarray(action, jnp.int32))
+
+    def random_action(self, state: State, word: chex.Array) -> chex.Array:
+        return choose_member(rules.legal_set(self, state), word)

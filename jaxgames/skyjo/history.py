@@ -46,9 +46,8 @@ def no_records() -> Records:
 
 def write(state: "State", records: list[Records], *, deals: chex.Array) -> "State":
     """Append what was written. After `deals` only the last part, the new round's set-up, is of the current round."""
-    history, size = state.history, state.history_size
-    for part in records:
-        history, size = _append(history, size, part)
+    together = Records(*map(jnp.concatenate, zip(*records, strict=True)))
+    history, size = _append(state.history, state.history_size, together)
     in_round = jnp.where(deals, records[-1].rows.shape[0], state.history_in_round + size - state.history_size)
     return state.replace(
         history=history,

@@ -27,20 +27,12 @@ if TYPE_CHECKING:
     from jaxgames.skyjo.state import State
 
 
-def deal_round(env: "SkyjoEnv", state: "State", *, when: chex.Array) -> tuple["State", Records]:
-    """SJ-8 to SJ-13: a new round from the next deck, opened by the ender of the one before."""
-    n = env.num_players
-    deck, reveals = state.next_deck, state.next_reveals
-    cards = deck[: n * NUM_SLOTS].reshape(n, NUM_SLOTS)
-    dealt = state.replace(
-        cards=cards,
-        status=jnp.zeros_like(state.status),
-        deck=deck,
-        deck_pos=jnp.uint8(num_dealt(n)),
+def open_round(env: "SkyjoEnv", state: "State", *, when: chex.Array) -> "State":
+    """What is counted begins anew, with the cards as `lay_out` has laid them; the ender of the round before opens."""
+    opened = state.replace(
+        deck_pos=jnp.uint8(num_dealt(env.num_players)),
         deck_end=jnp.uint8(NUM_CARDS),
-        discard=state.discard.at[0].set(deck[n * NUM_SLOTS]),
         discard_size=jnp.uint8(1),
-        current_player=state.ender,
         opener=state.ender,
         ender=jnp.int8(-1),
         final_turns=jnp.zeros_like(state.final_turns),
@@ -49,8 +41,23 @@ def deal_round(env: "SkyjoEnv", state: "State", *, when: chex.Array) -> tuple["S
         turns_in_round=jnp.int32(0),
         round_index=state.round_index + 1,
         refilled=jnp.bool_(False),
-        next_deck=jnp.asarray(VALUES),
         next_ready=jnp.uint8(0),
+    )
+    return pick(when, opened, state)
+
+
+def lay_out(env: "SkyjoEnv", state: "State", *, when: chex.Array) -> tuple["State", Records]:
+    """SJ-8 to SJ-13: the cards of a new round from the next deck, and who is to move."""
+    n = env.num_players
+    deck, reveals = state.next_deck, state.next_reveals
+    cards = deck[: n * NUM_SLOTS].reshape(n, NUM_SLOTS)
+    dealt = state.replace(
+        cards=cards,
+        status=jnp.zeros_like(state.status),
+        deck=deck,
+        discard=state.discard.at[0].set(deck[n * NUM_SLOTS]),
+        current_player=state.ender,
+        next_deck=jnp.asarray(VALUES),
         next_reveals=chance.reveals_of(env, state.seed, state.round_index + 2),
     )
     if env.manual_setup:
@@ -58,7 +65,7 @@ def deal_round(env: "SkyjoEnv", state: "State", *, when: chex.Array) -> tuple["S
     is_shown = (jnp.arange(NUM_SLOTS, dtype=jnp.int8) == reveals[:, :, None]).any(1)
     shown = jnp.take_along_axis(cards, reveals, axis=1)  # [seat, 2]
     dealt = dealt.replace(status=jnp.where(is_shown, jnp.int8(Slot.FACE_UP), Slot.HIDDEN))
-    dealt = dealt.replace(current_player=starter(env, dealt, shown.sum(1)))
+    dealt = dealt.replace(current_player=starter(env, shown.sum(1), state.round_index + 1, opener=state.ender))
     flips = record(
         actor=np.repeat(np.arange(n), 2),  # SJ-11: each player's first slot, then the second
         action_type=Record.SETUP_FLIP,
@@ -71,14 +78,14 @@ def deal_round(env: "SkyjoEnv", state: "State", *, when: chex.Array) -> tuple["S
     return pick(when, dealt, state), flips
 
 
-def turn_all_up(env: "SkyjoEnv", state: "State", *, when: chex.Array) -> tuple["State", Records]:
+def turn_all_up(env: "SkyjoEnv", state: "State") -> tuple["State", Records]:
     """SJ-30: hidden cards are turned up at the end of a round, and columns that match then are cleared."""
     if not env.rules.final_reveal_clears:
         return state, no_records()
-    status = jnp.where(when & (state.status == Slot.HIDDEN), Slot.FACE_UP, state.status)
+    status = jnp.where(state.status == Slot.HIDDEN, Slot.FACE_UP, state.status)
     columns = state.cards.reshape(-1, NUM_ROWS, NUM_COLUMNS)
     is_there = (status == Slot.FACE_UP).reshape(columns.shape).all(1)  # [seat, column]
-    matches = when & is_there & (columns == columns[:, :1]).all(1)
+    matches = is_there & (columns == columns[:, :1]).all(1)
     room = env.rules.max_clears_per_round - state.clears
     cleared = matches & (jnp.cumsum(matches, axis=1, dtype=jnp.int8) <= room[:, None])
     values = columns[:, 0].ravel()
@@ -111,12 +118,11 @@ def _push_columns(state: "State", values: chex.Array, cleared: chex.Array) -> "S
     )
 
 
-def score_round(env: "SkyjoEnv", state: "State", *, when: chex.Array) -> tuple["State", Records]:
+def score_round(env: "SkyjoEnv", state: "State") -> tuple["State", Records]:
     """SJ-31 to SJ-34: hidden cards count, a failed ender's total is doubled, and the limit ends the game."""
     sums = jnp.where(state.status == Slot.REMOVED, 0, state.cards).sum(1, dtype=jnp.int16)
     round_scores = after_doubling(env, sums, state.ender)
     scores = state.scores + round_scores
-    ends = when & (scores >= env.score_limit).any()
     written = record(
         actor=state.ender,
         action_type=Record.ROUND_END,
@@ -124,14 +130,10 @@ def score_round(env: "SkyjoEnv", state: "State", *, when: chex.Array) -> tuple["
         target_pos=HISTORY_UNKNOWN,
         a_value=scores.min(),
         b_value=scores.max(),
-        when=when,
+        when=jnp.bool_(True),
     )
-    scored = state.replace(
-        scores=jnp.where(when, scores, state.scores),
-        round_scores=jnp.where(when, round_scores, state.round_scores),
-        terminated=state.terminated | ends,
-    )
-    return scored, written
+    ends = (scores >= env.score_limit).any()
+    return state.replace(scores=scores, round_scores=round_scores, terminated=ends), written
 
 
 def after_doubling(env: "SkyjoEnv", sums: chex.Array, ender: chex.Array) -> chex.Array:

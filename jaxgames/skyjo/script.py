@@ -6,11 +6,10 @@ Every state has room for one, so that all states have the same tree; a game from
 from typing import TYPE_CHECKING, NamedTuple
 
 import chex
-import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.env import Deal, computed_once
+from jaxgames.env import Deal, seldom
 from jaxgames.skyjo.cards import MAX_DECKS, MAX_REFILLS, MIN_VALUE, NUM_CARDS, VALUES, num_dealt
 
 if TYPE_CHECKING:
@@ -58,49 +57,46 @@ def has_script(state: "State") -> chex.Array:
     return state.script.num_decks > 0
 
 
-def follow_script(env: "SkyjoEnv", state: "State", *, draws: chex.Array) -> "State":
+def follow_script(env: "SkyjoEnv", state: "State", *, draws: chex.Array, when: chex.Array) -> "State":
     """In a game with a script: its deck and reveals for the next round, and its order for a refill that is due.
 
     A new round begins with `next_ready` = 0. A refill draws the discard pile as it lies, so its order is put there.
-    Under `vmap` a `cond` would read the script for every game in every step. A loop of at most one turn does not run at
-    all unless some game of the batch asks for it.
     """
-    deals = state.next_ready == 0
+    deals = when & (state.next_ready == 0)
     refills = draws & (state.deck_pos == state.deck_end)
 
-    def read(carry):
-        asked, *_ = carry
-        # Tied to the loop: XLA would compute what does not depend on it before, and always.
-        _, given = computed_once((asked, state))
-        deck, reveals = next_round(given)
+    def read(chance, script, round_index, refills_before, discard_size):
+        deck, reveals, discard = chance
+        given_deck, given_reveals = next_round(script, round_index)
         return (
-            jnp.zeros_like(asked),
-            jnp.where(deals, deck, given.next_deck),
-            jnp.where(deals, reveals, given.next_reveals),
-            jnp.where(refills, refill_order(given), given.discard),
+            jnp.where(deals, given_deck, deck),
+            jnp.where(deals, given_reveals, reveals),
+            jnp.where(refills, refill_order(script, refills_before, discard, discard_size), discard),
         )
 
-    asked = has_script(state) & (deals | refills)
-    carry = (asked, state.next_deck, state.next_reveals, state.discard)
-    _, deck, reveals, discard = jax.lax.while_loop(lambda carry: carry[0], read, carry)
+    deck, reveals, discard = seldom(
+        read,
+        (state.next_deck, state.next_reveals, state.discard),
+        *(state.script, state.round_index, state.refills, state.discard_size),
+        when=has_script(state) & (deals | refills),
+    )
     ready = jnp.where(has_script(state), jnp.uint8(num_dealt(env.num_players)), state.next_ready)
     return state.replace(next_deck=deck, next_reveals=reveals, next_ready=ready, discard=discard)
 
 
-def next_round(state: "State") -> tuple[chex.Array, chex.Array]:
+def next_round(script: Script, round_index: chex.Array) -> tuple[chex.Array, chex.Array]:
     """(int8[150] values in dealing order, int8[seat, 2] slots to be turned up) of the round after this one."""
-    script = state.script
-    deck = script.decks[state.round_index % jnp.maximum(script.num_decks, 1)]
-    reveals = script.reveals[state.round_index % jnp.maximum(script.num_reveals, 1)]
+    deck = script.decks[round_index % jnp.maximum(script.num_decks, 1)]
+    reveals = script.reveals[round_index % jnp.maximum(script.num_reveals, 1)]
     return unpack(deck), reveals
 
 
-def refill_order(state: "State") -> chex.Array:
+def refill_order(script: Script, refills: chex.Array, discard: chex.Array, discard_size: chex.Array) -> chex.Array:
     """int8[150], the discard pile with all but its top in the order in which it is to be drawn (SJ-16)."""
-    order = state.script.refills[state.refills % jnp.maximum(state.script.num_refills, 1)]
-    in_pool = order < state.discard_size.astype(jnp.int32) - 1
+    order = script.refills[refills % jnp.maximum(script.num_refills, 1)]
+    in_pool = order < discard_size.astype(jnp.int32) - 1
     place = jnp.where(in_pool, jnp.cumsum(in_pool, dtype=jnp.int32) - 1, NUM_CARDS)
-    return state.discard.at[place].set(state.discard[order], mode="drop")
+    return discard.at[place].set(discard[order], mode="drop")
 
 
 def pack(values: chex.Array) -> chex.Array:

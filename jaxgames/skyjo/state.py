@@ -13,7 +13,7 @@ from jaxgames.env import State as SharedState
 from jaxgames.options import check_permutation
 from jaxgames.skyjo import chance, history
 from jaxgames.skyjo.cards import MAX_DECKS, MAX_REFILLS, NUM_CARDS, NUM_SLOTS, UNKNOWN_VALUE, Hand, num_dealt
-from jaxgames.skyjo.rounds import deal_round
+from jaxgames.skyjo.rounds import lay_out, open_round
 from jaxgames.skyjo.script import Script, no_script, unpack, write_script
 
 if TYPE_CHECKING:
@@ -89,8 +89,9 @@ def first_state(env: "SkyjoEnv", deal: Deal) -> State:
     Compiled even where the caller does not: hundreds of small operations one by one would take seconds.
     """
     deals = jnp.bool_(True)
-    state, flips = deal_round(env, _before_the_first_round(env, deal), when=deals)
-    return history.write(state, [flips], deals=deals)
+    state, flips = lay_out(env, _before_the_first_round(env, deal), when=deals)
+    state = history.write(state, [flips], deals=deals)
+    return open_round(env, state, when=deals)
 
 
 def _before_the_first_round(env: "SkyjoEnv", deal: Deal) -> State:

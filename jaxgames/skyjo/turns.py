@@ -141,21 +141,22 @@ def pass_turn(env: "SkyjoEnv", state: "State", *, sets_up: chex.Array, completes
     following = (state.current_player + 1) % env.num_players
     current_player = jnp.where(is_set_up | (completes & ~is_last_turn), following, state.current_player)
     starts = is_set_up & ~(reveals_left > 0).any()
+    first = starter(env, known_sums(state), state.round_index, state.opener)
     return state.replace(
         reveals_left=reveals_left,
         final_turns=final_turns,
         ender=ender,
         turns_in_round=state.turns_in_round + completes,
-        current_player=jnp.where(starts, starter(env, state, known_sums(state)), current_player),
+        current_player=jnp.where(starts, first, current_player),
     )
 
 
-def starter(env: "SkyjoEnv", state: "State", sums: chex.Array) -> chex.Array:
+def starter(env: "SkyjoEnv", sums: chex.Array, round_index: chex.Array, opener: chex.Array) -> chex.Array:
     """int8[], who takes the first turn, given the sums of the face-up cards (SJ-13)."""
     highest = jnp.argmax(sums).astype(jnp.int8)  # the first of equals
     if env.rules.later_start == "highest_sum":
         return highest
-    return jnp.where(state.round_index >= 2, state.opener, highest)
+    return jnp.where(round_index >= 2, opener, highest)
 
 
 def push(state: "State", card: chex.Array, *, when: chex.Array, copies: int = 1) -> "State":
