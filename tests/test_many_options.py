@@ -1,8 +1,10 @@
-"""Every game compiled as users compile it, batched, with some rare options: in a process of their own.
+"""Every game compiled as users compile it, batched, with some rare options: each in a process of its own.
 
 A compiler that aborts takes its process along, and it has: Skyjo for five or more on CPUs with AVX-512. The rest of the
 suite compiles with optimisation off, where nothing of the kind shows. All options: `python -m tests.long options`.
 """
+
+import pytest
 
 from tests.long.options import run_apart
 
@@ -15,5 +17,6 @@ MANY = {
 }
 
 
-def test_every_game_compiles_and_runs():
-    run_apart([(game, options) for game, several in MANY.items() for options in several], batch=64)
+@pytest.mark.parametrize("game", MANY)
+def test_compiles_and_runs(game):
+    run_apart(game, MANY[game], batch=64)

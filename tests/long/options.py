@@ -45,24 +45,24 @@ def options(games: tuple[str, ...] = tuple(EVERY), batch: int = 16):
     for game in games:
         begin = time.time()
         for _, same_table in itertools.groupby(EVERY[game], lambda one: one.get("num_players")):
-            run_apart([(game, one) for one in same_table], batch)
+            run_apart(game, list(same_table), batch)
         print(f"{game}: {len(EVERY[game])} sets of options, batches of {batch}: all run, {time.time() - begin:.0f} s")
 
 
-def run_apart(choices, batch):
-    """[(game, options)] in a process of its own, as a compiler that aborts takes its process along: and it has."""
+def run_apart(game, choices, batch):
+    """In a process of its own, as a compiler that aborts takes its process along: and it has."""
     plain = {name: value for name, value in os.environ.items() if name != "XLA_FLAGS"}  # as users compile
-    code = f"from tests.long.options import play; play({choices!r}, {batch})"
+    code = f"from tests.long.options import play; play({game!r}, {choices!r}, {batch})"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=plain, capture_output=True, text=True)
     told = [ast.literal_eval(line) for line in done.stdout.splitlines()]
-    assert done.returncode == 0, f"{told[-1:]}, exit {done.returncode}: {done.stderr[-2000:]}"
+    assert done.returncode == 0, f"{game} {told[-1:]}, exit {done.returncode}: {done.stderr[-2000:]}"
     assert told == choices
 
 
-def play(choices, batch):
-    """Some random steps of a batch with each game and its options, which are told before they are tried."""
-    for game, options in choices:
-        print((game, options), flush=True)
+def play(game, choices, batch):
+    """Some random steps of a batch with each set of options, which is told before it is tried."""
+    for options in choices:
+        print(options, flush=True)
         env = jaxgames.make(game, **options)
         states = walk(env, batch, jax.random.key(0))
         assert int(states.step_count.max()) == STEPS, options
