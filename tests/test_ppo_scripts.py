@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import export
 
 from agents import checkpoints, networks
 from train import folders, ppo, ppo_magictrick, ppo_saboteur, ppo_schafkopf, ppo_skullking, ppo_skyjo, runs
@@ -56,7 +57,7 @@ def page(request):
 
 
 def test_every_update_is_exported_for_cpu_cuda_and_tpu(page):
-    exported = jax.export.export(page.update, platforms=("cpu", "cuda", "tpu"))
+    exported = export.export(page.update, platforms=("cpu", "cuda", "tpu"))
     assert exported(page.shapes).platforms == ("cpu", "cuda", "tpu")
 
 
