@@ -5,15 +5,21 @@
     python train/ppo_skyjo.py macro --num-players 4 --rivals macro_greedy random
     python train/ppo_skyjo.py --resume runs/tokens
 
-Rewards are the points of each round, which everybody wants to be few; what is measured is who wins.
+Rewards are the points of each round, which everybody wants to be few; what is measured is who wins. `hints` pays at
+once for what a turn did to the own board, and takes it back when the round is counted.
 """
 
 import dataclasses
 import sys
-from typing import Literal
+from collections.abc import Callable
+from typing import Any, Literal
+
+import chex
+import jax.numpy as jnp
 
 import jaxgames
 from agents import networks
+from jaxgames.skyjo.cards import VALUES, Slot
 from train import opponents, runs, seeing
 from train.ppo import Task
 from train.settings import RunConfig
@@ -31,6 +37,8 @@ class Config(RunConfig):
     """section 8 of the rules page"""
     unit: float = 30.0
     """points that count as one; wins and margins are counted as they are"""
+    hints: float = 0.0
+    """share of the points on a board, hidden cards at their mean, that is paid as they change; needs gamma = 1"""
     network: Literal["mlp", "transformer"] = "mlp"
     """mlp on `flat`, or a transformer on `tokens`, whose weights fit any number of players"""
     widths: tuple[int, ...] = (256, 256)
@@ -61,7 +69,23 @@ def make_task(cfg: Config) -> Task:
     else:
         model = networks.make("mlp", env, "flat", widths=cfg.widths, dtype=cfg.precision)
     scale = 1 / cfg.unit if cfg.reward_mode == "round_score" else 1.0
-    return Task(seeing.with_critic(model, cfg.critic), opponents.parse(cfg.opponents), reward_scale=scale)
+    return Task(
+        seeing.with_critic(model, cfg.critic),
+        opponents.parse(cfg.opponents),
+        potential=few_points(cfg.hints / cfg.unit) if cfg.hints else None,
+        reward_scale=scale,
+    )
+
+
+def few_points(weight: float) -> Callable[[Any], chex.Array]:
+    """float32[seat] of a state: minus the points that each board is expected to count."""
+
+    def potential(state: Any) -> chex.Array:
+        shown = jnp.where(state.status == Slot.FACE_UP, state.cards, 0).sum(-1)
+        hidden = (state.status == Slot.HIDDEN).sum(-1)
+        return -weight * (shown + float(VALUES.mean()) * hidden)
+
+    return potential
 
 
 if __name__ == "__main__":
