@@ -26,6 +26,7 @@ from train.auxiliary_skullking import Auxiliary
 from train.evaluate import make_match, over_seeds, versus, with_abilities
 from train.matches import mean_and_error, play, rotations, shared_wins
 from train.ppo_skullking import Config, ability_priority, make_task
+from train.rollout import own_return
 from train.settings import PPO
 
 ENV = jaxgames.make("skullking", num_players=3, hand_sizes=(1, 2))  # short games: every rollout crosses endings
@@ -499,6 +500,16 @@ def test_against_others_the_learner_takes_one_seat_or_all_seats_of_its_side():
     assert own == [[1, 1, 1, 1], [0, 1, 1, 1], [1, 1, 1, 1], [0, 1, 0, 0]]
     own = np.asarray(opponents.own_seats(mixture, None, lineup, states)).astype(int).tolist()
     assert own == [[1, 1, 1, 1], [0, 1, 0, 0]] * 2
+    for role, against in (("saboteurs", ([1, 0, 0, 0], [0, 1, 0, 0])), ("miners", ([0, 1, 1, 1], [1, 0, 1, 1]))):
+        sides = ppo_saboteur.roles_of(env, role)
+        own = np.asarray(opponents.own_seats(mixture, sides, lineup, states)).astype(int).tolist()
+        assert own == [[1, 1, 1, 1], against[0], [1, 1, 1, 1], against[1]]
+
+
+def test_a_return_is_the_mean_of_the_learners_seats_if_it_has_any():
+    returns = jnp.array([[1.0, 5.0, 3.0], [1.0, 5.0, 3.0]])
+    own = jnp.array([[True, True, False], [False, False, False]])
+    assert own_return(returns, own).tolist() == [3.0, 0.0]
 
 
 @pytest.mark.parametrize("num_players", [3, 4, 5, 10])
@@ -510,6 +521,8 @@ def test_the_share_of_a_side_is_that_of_all_deals_of_the_roles(num_players):
     sizes = [(sum(cards) - aside, num_players - sum(cards) + aside) for aside in cards]
     share = np.mean([(a**2 + b**2) / num_players**2 for a, b in sizes])
     assert ppo_saboteur.roles_of(env).share == pytest.approx(share)
+    for role, counts in zip(("saboteurs", "miners"), zip(*sizes, strict=True), strict=True):
+        assert ppo_saboteur.roles_of(env, role).share == pytest.approx(np.mean(counts) / num_players)
 
 
 def test_past_selves_are_kept_over_the_whole_run():

@@ -58,7 +58,8 @@ class Sides(NamedTuple):
     """Who plays together. Against others than itself the learner takes every seat of a side, as it does in a match."""
 
     of: Callable[[Any], chex.Array]  # int[seat] of a state: equal for seats on one side
-    share: float  # of all decisions, what the side of a seat drawn at random makes
+    share: float  # of all decisions, what the side that the learner takes makes
+    taken: int | None = None  # the side that it always takes; None for that of a seat drawn at random
 
 
 def parse(texts: tuple[str, ...]) -> Mixture:
@@ -119,6 +120,8 @@ def own_seats(mixture: Mixture, sides: Sides | None, lineup: Lineup, states: Sta
     seats = jnp.broadcast_to(jnp.arange(states.rewards.shape[-1]), states.rewards.shape)
     side = seats if sides is None else jax.vmap(sides.of)(states)
     own = jnp.take_along_axis(side, lineup.seat[:, None].astype(jnp.int32), axis=-1)
+    if sides is not None and sides.taken is not None:
+        own = jnp.full_like(own, sides.taken)
     return plays_itself[:, None] | (side == own)
 
 

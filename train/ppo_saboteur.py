@@ -46,6 +46,8 @@ class Config(RunConfig):
     """decisions of each of these runs"""
     rounds: int = 1
     """of a full game"""
+    role: Literal["any", "miners", "saboteurs"] = "any"
+    """of a full game: the side that the learner takes against others than itself; any for the one that is dealt"""
     reward: Literal["seed", "team", "gold", "win"] = "seed"
     """section 10 of the rules page: seed in paths, the others in the full game"""
     dist_reward_scale: float = 0.0
@@ -87,18 +89,24 @@ def make_task(cfg: Config) -> Task:
         seeing.with_critic(model, cfg.critic),
         opponents.parse(cfg.opponents),
         potential=nearness_to_gold(env, cfg.hints) if cfg.hints else None,
-        sides=roles_of(env) if is_full else None,
+        sides=roles_of(env, cfg.role) if is_full else None,
         reward_scale=scale,
         measure="roles" if is_full else "together",
     )
 
 
-def roles_of(env: SaboteurEnv) -> Sides:
+def roles_of(env: SaboteurEnv, role: str = "any") -> Sides:
     """Miners and saboteurs, as section 17 measures them: all of one role against all of the other."""
     cards, traitors, seats = env.num_roles, env.num_saboteurs, env.num_players
+
+    def sides(state: Any) -> chex.Array:
+        return state.roles[state.round, :seats].astype(jnp.int32)
+
+    if role != "any":
+        share = traitors / cards
+        return Sides(sides, share if role == "saboteurs" else 1 - share, int(role == "saboteurs"))
     pairs = traitors * (traitors - 1) + (cards - traitors) * (cards - traitors - 1)  # of role cards that are alike
-    share = (1 + (seats - 1) * pairs / (cards * (cards - 1))) / seats
-    return Sides(lambda state: state.roles[state.round, :seats], share)
+    return Sides(sides, (1 + (seats - 1) * pairs / (cards * (cards - 1))) / seats)
 
 
 def nearness_to_gold(env: SaboteurEnv, weight: float) -> Callable[[Any], chex.Array]:

@@ -102,7 +102,7 @@ def rollout(
             hint=() if task.potential is None else hints(task.potential, states, played),
             terminated=played.terminated,
             truncated=played.truncated,
-            final_return=jnp.where(played.done, jnp.mean(returns, -1, where=own_seats), 0.0),
+            final_return=jnp.where(played.done, own_return(returns, own_seats), 0.0),
             priority=jnp.ones(num_envs) if task.priority is None else jax.vmap(task.priority)(states),
             notes=() if task.auxiliary is None else jax.vmap(task.auxiliary.note)(states, action),
         )
@@ -112,6 +112,11 @@ def rollout(
         return Tables(following, lineup, returns), transition
 
     return jax.lax.scan(turn, tables, jax.random.split(key, num_steps))
+
+
+def own_return(returns: chex.Array, own_seats: chex.Array) -> chex.Array:
+    """float32[env]: the mean over the learner's seats; 0 where the side that it takes was dealt to nobody."""
+    return (returns * own_seats).sum(-1) / jnp.maximum(own_seats.sum(-1), 1)
 
 
 def hints(potential: Callable[[State], chex.Array], states: State, played: State) -> chex.Array:
