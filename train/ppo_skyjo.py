@@ -37,8 +37,8 @@ class Config(RunConfig):
     """section 8 of the rules page"""
     unit: float = 30.0
     """points that count as one; wins and margins are counted as they are"""
-    hints: float = 0.0
-    """share of the points on a board, hidden cards at their mean, that is paid as they change; needs gamma = 1"""
+    hints: float = 1.0
+    """share of the points on a board, hidden cards at their mean, that is paid as they change; wants gamma = 1"""
     network: Literal["mlp", "transformer"] = "mlp"
     """mlp on `flat`, or a transformer on `tokens`, whose weights fit any number of players"""
     widths: tuple[int, ...] = (256, 256)
@@ -48,6 +48,8 @@ class Config(RunConfig):
     history: int = 8
     """public records that the transformer reads"""
     total_steps: int = 10_000_000
+    gamma: float = 1.0
+    lam: float = 0.9
     rivals: tuple[str, ...] = ("ev_greedy", "greedy_value_replacement", "random")
     """agents that the result is measured against"""
 
