@@ -14,6 +14,7 @@ import pytest
 from jax import export
 
 from agents import checkpoints, networks
+from jaxgames.skyjo.cards import Slot
 from train import folders, ppo, ppo_magictrick, ppo_saboteur, ppo_schafkopf, ppo_skullking, ppo_skyjo, runs
 from train.settings import PPO, as_json
 
@@ -135,3 +136,15 @@ def test_a_new_player_of_magic_trick_waits_with_its_bid():
     np.testing.assert_allclose(chance_of_a_pass(learner), np.e**4 / (13 + np.e**4), atol=0.05)
     later = ppo.starting(cfg, task, learner, task.model.player_params(learner.params))
     np.testing.assert_allclose(chance_of_a_pass(later), np.e**8 / (13 + np.e**8), atol=0.001)
+
+
+def test_skyjos_hints_are_the_points_that_boards_are_expected_to_count():
+    """Two cards shown and one removed; what is hidden counts as the mean of all cards, whatever it is."""
+    env = ppo_skyjo.make_task(ppo_skyjo.Config(widths=(8,))).env
+    state = jax.jit(env.init)(jax.random.key(0))
+    cards = jnp.zeros_like(state.cards).at[0, :3].set(jnp.array([12, -2, 9], jnp.int8))
+    status = jnp.zeros_like(state.status).at[0, :3].set(jnp.array([Slot.FACE_UP, Slot.FACE_UP, Slot.REMOVED], jnp.int8))
+    mean = 760 / 150  # SJ-1
+    for hidden in (cards, jnp.where(status == Slot.HIDDEN, 7, cards)):
+        potential = ppo_skyjo.few_points(0.5)(state.replace(cards=hidden, status=status))
+        np.testing.assert_allclose(potential, [-0.5 * (10 + 9 * mean), -0.5 * 12 * mean], rtol=1e-6)
