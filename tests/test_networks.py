@@ -545,3 +545,30 @@ def test_a_critic_sees_what_is_hidden_and_the_player_goes_without_it(name):
 def test_a_kind_that_a_game_cannot_feed_is_refused_in_a_sentence(kind, game, options, version):
     with pytest.raises(UserError, match=f"networks: {kind} "):
         networks.make(kind, jaxgames.make(game, **options), version)
+
+
+def test_a_network_reads_the_parts_it_names_in_their_order():
+    env, states = game("skullking", (("num_players", 3), ("hand_sizes", (2,))))
+    state = jax.tree.map(lambda leaf: leaf[0], states)
+    model = networks.make("mlp", env, "full", widths=(16,), parts=("unseen", "hand"))
+    view = env.view(state, 1, "full")
+    np.testing.assert_array_equal(model.look(state, jnp.int32(1)), [*np.ravel(view.unseen), *np.ravel(view.hand)])
+    with pytest.raises(UserError, match=r"skullking: parts of base must be one of .*'hand_worth', got 'unseen'"):
+        networks.make("mlp", env, "base", parts=("unseen",))
+
+
+def test_a_network_that_reads_more_begins_as_the_one_it_starts_from():
+    """Where the first parts are the same; with others the parameters do not fit, and are left as they are."""
+    env, states = game("skullking", (("num_players", 3), ("hand_sizes", (2,))))
+    less = networks.make("mlp", env, "base", widths=(16,))
+    more = networks.make("mlp", env, "full", widths=(16,), parts=(*env.layout("base"), "unseen", "bids"))
+    params = jax.jit(less.init)(jax.random.key(0))
+    grown = more.adopt(less, params)
+    for state in (jax.tree.map(lambda leaf, i=i: leaf[i], states) for i in (0, ROWS - 1)):
+        views = (model.look(state, state.current_player) for model in (less, more))
+        before, after = (
+            model.read(each, view) for model, each, view in zip((less, more), (params, grown), views, strict=True)
+        )
+        np.testing.assert_allclose(after.heads, before.heads, atol=1e-6)
+    other = networks.make("mlp", env, "full", widths=(16,), parts=("unseen", *env.layout("base")))
+    assert other.adopt(less, params) is params

@@ -10,6 +10,7 @@ Rollout, advantages and updates are one compiled program (train/ppo.py); this pa
 
 import dataclasses
 import sys
+from typing import Literal
 
 import jax.numpy as jnp
 import numpy as np
@@ -43,6 +44,10 @@ class Config(RunConfig):
     """steps from which Harry, Roatan, Rosie, Bendt, Jade use their abilities: five numbers, or none for always"""
     curriculum_opponents: tuple[str, ...] = ()
     """who sits at the other seats until the curriculum is over, if not `opponents`"""
+    observation: Literal["ability", "base", "full"] = "ability"
+    """section 12 of the rules page"""
+    parts: tuple[str, ...] = ()
+    """parts of it that are read, by name; none for all"""
     widths: tuple[int, ...] = (256, 256)
     """layers of the encoder"""
     rivals: tuple[str, ...] = ("rule:hard", "random")
@@ -73,7 +78,8 @@ def make_task(cfg: Config) -> Task:
 
     auxiliary = Auxiliary(env) if cfg.auxiliary_weight else None
     heads = auxiliary.heads if auxiliary else ()
-    model = networks.make("mlp", env, widths=cfg.widths, dtype=cfg.precision, auxiliary=heads)
+    fields = {"widths": cfg.widths, "parts": cfg.parts, "dtype": cfg.precision, "auxiliary": heads}
+    model = networks.make("mlp", env, cfg.observation, **fields)
     mixture = opponents.parse(cfg.opponents)
     if cfg.curriculum_opponents:
         mixture = opponents.in_stages(opponents.parse(cfg.curriculum_opponents), mixture, int(first_update.max()))

@@ -200,7 +200,7 @@ def prepare(cfg: RunConfig, make_task: Callable[[Any], Task], say: Callable[[str
 
 def load_start(cfg: RunConfig, task: Task, network: str) -> Any:
     """The parameters of another network, if this run can go on from them."""
-    params = load(network, task.env)[1]
+    params = task.model.player.adopt(*load(network, task.env))
     like = jax.eval_shape(task.model.player.init, jax.random.key(0))
     if jax.tree.map(np.shape, params) != jax.tree.map(np.shape, like):
         raise UserError(f"config: start_from = {cfg.start_from} is a network with other widths or heads than this run")

@@ -1,5 +1,6 @@
 """`mlp`: layers over the flat observation, all heads side by side in one matrix product."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -7,9 +8,12 @@ import chex
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from agents.networks.model import Labels, Model, Output, hidden_layer
+from agents.networks.model import Labels, Model, Output, Params, hidden_layer
 from jaxgames import Env, State
+from jaxgames.env import flatten
+from jaxgames.options import check_choice
 
 # Named heads of a game, in the order of its flat actions; actions behind them are forced and need no output.
 HEADS = {"skullking": (("bid", 11), ("card", 13), ("rosie", 6), ("bendt", 13), ("roatan", 3), ("harry", 3))}
@@ -28,6 +32,7 @@ class MLP(nn.Module):
     head_widths: tuple[int, ...] = ()
     auxiliary: tuple[tuple[str, int], ...] = ()
     reads_mask: bool = False  # the legal mask follows on the observation (MT-44)
+    parts: tuple[str, ...] = ()  # of the observation, by name, in the order they are read; none for all of it
     dtype: str = "float32"  # of the products; parameters, logits and values stay float32
 
     def setup(self):
@@ -56,14 +61,32 @@ class MLP(nn.Module):
 
 
 class FlatModel(Model):
-    """The flat observation, by choice with the legal mask behind it."""
+    """The flat observation or some of its parts, by choice with the legal mask behind it."""
 
     def look(self, state: State, seat: chex.Array) -> chex.Array:
-        view = super().look(state, seat)
+        view = self.env.view(state, seat, self.version)
+        seen = flatten(getattr(view, name) for name, _ in self.inputs).astype(jnp.float32)
         if not self.network.reads_mask:
-            return view
+            return seen
         # What others may do would tell of their hands.
-        return jnp.append(view, self.legal(state) & (seat == state.current_player))
+        return jnp.append(seen, self.legal(state) & (seat == state.current_player))
+
+    @property
+    def inputs(self) -> list[tuple[str, tuple[int, ...]]]:
+        """(name, shape) of every part that is read, in order."""
+        layout = self.env.layout(self.version)
+        return [(name, layout[name].shape) for name in self.network.parts or layout]
+
+    def adopt(self, other: Model, params: Params) -> Params:
+        """Where the other reads the first parts of what this one reads, the rest counts nothing at first."""
+        if not isinstance(other, FlatModel) or other.network.reads_mask or self.network.reads_mask:
+            return params
+        more = self.inputs[len(other.inputs) :]
+        if not more or self.inputs[: len(other.inputs)] != other.inputs:
+            return params
+        first = params["params"]["layers_0"]
+        rows = ((0, sum(math.prod(shape) for _, shape in more)), (0, 0))
+        return {"params": params["params"] | {"layers_0": first | {"kernel": np.pad(first["kernel"], rows)}}}
 
 
 def through(layers: Sequence[nn.Dense], hidden: chex.Array) -> chex.Array:
@@ -81,5 +104,7 @@ def first_outputs(key: chex.PRNGKey, shape: Sequence[int], dtype: Any = jnp.floa
 
 def make(env: Env, version: str | None = None, **fields: Any) -> Model:
     """The network for a game: its named heads, or one head for all its actions."""
-    heads = HEADS.get(env.id, (("action", env.num_actions),))
-    return FlatModel(env, MLP(env.num_actions, heads, **fields), version or env.observation_versions[0])
+    heads, version = HEADS.get(env.id, (("action", env.num_actions),)), version or env.observation_versions[0]
+    for name in fields.get("parts", ()):
+        check_choice(env.id, f"parts of {version}", name, tuple(env.layout(version)))
+    return FlatModel(env, MLP(env.num_actions, heads, **fields), version)

@@ -107,6 +107,11 @@ class Model(Generic[StateT]):
         """The parameters that `player` needs."""
         return params
 
+    def adopt(self, other: "Model[StateT]", params: Params) -> Params:
+        """Parameters of another model for this one, where it can begin with them; else as they are."""
+        del other
+        return params
+
     def put_player(self, params: Params, given: Params) -> Params:
         """`params` with those of another player in their place."""
         del params
