@@ -11,9 +11,11 @@ from typing import Any, NamedTuple
 
 import chex
 import jax
+import optax
 import tyro
 
 from agents import checkpoints
+from agents.networks import Params
 from jaxgames import Env
 from jaxgames.options import UserError
 from train import pins
@@ -51,8 +53,8 @@ class StudyConfig:
 class Student(NamedTuple):
     """Everything that moves on; what a checkpoint holds."""
 
-    params: Any
-    optimiser: Any
+    params: Params
+    optimiser: optax.OptState
     key: chex.PRNGKey
     updates: chex.Array  # int32[]
 

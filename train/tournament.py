@@ -17,7 +17,7 @@ import pathlib
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import chex
 import jax
@@ -33,6 +33,9 @@ from train import pins, standings
 from train.matches import Played, play_batch
 from train.protocols import Counts, Moments, Protocol, moments, protocol_of
 from train.signals import requests
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 BAD_INPUT, NO_ROOM = 2, 1
 
@@ -139,7 +142,7 @@ def hold(cfg: Tournament) -> int:
 
 
 def play_missing(
-    cfg: Tournament, env: Env, protocol: Protocol, players: list, folder: pathlib.Path, console: Any
+    cfg: Tournament, env: Env, protocol: Protocol, players: list, folder: pathlib.Path, console: "Console"
 ) -> Results:
     """Every chunk of every pair that is not on disk yet; all pairs move on together."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
