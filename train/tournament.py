@@ -29,7 +29,7 @@ import jaxgames
 from agents.basic import Thinker, as_thinker
 from jaxgames import Env
 from jaxgames.options import UserError, read_option
-from train import pins, standings
+from train import pins, scripts, standings
 from train.matches import Played, play_batch
 from train.protocols import Counts, Moments, Protocol, moments, protocol_of
 from train.signals import requests
@@ -37,7 +37,7 @@ from train.signals import requests
 if TYPE_CHECKING:
     from rich.console import Console
 
-BAD_INPUT, NO_ROOM = 2, 1
+NO_ROOM = 1  # exit code
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,15 +91,6 @@ class Pair(NamedTuple):
 
 
 Results = dict[Pair, dict[int, dict[str, Moments]]]  # by pair, then by chunk: figures
-
-
-def main() -> int:
-    try:
-        cfg = tyro.cli(Tournament, description=__doc__)
-        return hold(cfg)
-    except UserError as error:
-        print(error, file=sys.stderr)
-        return BAD_INPUT
 
 
 def hold(cfg: Tournament) -> int:
@@ -283,4 +274,4 @@ def enter(results: Results, pair: Pair, chunk: int, views: list[dict[str, Moment
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(scripts.run(Tournament, hold, __doc__))
