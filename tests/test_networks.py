@@ -357,6 +357,32 @@ def test_equal_cards_in_different_slots_get_equal_logits():
     assert not np.allclose(board.reshape(6, -1)[0], board.reshape(6, -1)[1])
 
 
+def test_others_have_no_order_and_are_counted_from_oneself():
+    """Saboteur: one seat further on everybody is one seat nearer; others who change places take their tools along."""
+    case = make_case("pointer")
+    n = case.model.env.num_players
+    players = np.asarray(
+        jax.jit(jax.vmap(jax.vmap(case.model.look, (0, None)), (None, 0)))(case.states, jnp.arange(n)).players
+    )
+    known_to_all = players[..., :14]  # [seat, state, player, fact]; behind it, what was done to each other
+    assert (known_to_all[0] != known_to_all[1]).any()
+    for seat in range(n):
+        np.testing.assert_array_equal(known_to_all[seat], np.roll(known_to_all[0], -seat, axis=1))
+
+    view = first_view(case)
+    view = view._replace(players=view.players + np.arange(n, dtype=np.float32)[:, None])
+
+    def heard(order):
+        logits, value = says(case, view._replace(players=view.players[order]))
+        return logits[12 * len(view.exists) :][: 18 * n].reshape(18, n), value
+
+    (tools, value), (moved, same), (_, other) = (heard(order) for order in ([0, 1, 2], [0, 2, 1], [1, 0, 2]))
+    np.testing.assert_allclose(moved, tools[:, [0, 2, 1]], atol=1e-5)
+    np.testing.assert_allclose(same, value, atol=1e-5)
+    assert not np.allclose(tools[:, 1], tools[:, 2], atol=1e-3)
+    assert not np.allclose(other, value, atol=1e-3)
+
+
 def test_a_wish_names_a_card_a_point_of_the_plane_and_an_orientation():
     """Saboteur SB-51: a legal placement is granted as it was wished, and only cards that are held can be wished for."""
     case = make_case("hybrid")
