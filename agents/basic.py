@@ -2,13 +2,12 @@
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
 
 import chex
 import jax
 import jax.numpy as jnp
 
-from jaxgames import Env
+from jaxgames import Env, State
 
 
 def random(env: Env):
@@ -25,15 +24,15 @@ def random(env: Env):
 class Thinker:
     """An agent that knows most answers at once. Whoever plays many games asks it to think only about the others."""
 
-    glance: Callable[[Any, chex.Array], tuple[chex.Array, chex.Array]]  # (state, player) -> (action, it is sure of it)
-    think: Callable[[chex.PRNGKey, Any, chex.Array], chex.Array]  # (key, state, player) -> action
+    glance: Callable[[State, chex.Array], tuple[chex.Array, chex.Array]]  # (state, player) -> (action, is it sure)
+    think: Callable[[chex.PRNGKey, State, chex.Array], chex.Array]  # (key, state, player) -> action
 
-    def __call__(self, key: chex.PRNGKey, state: Any, player: chex.Array) -> chex.Array:
+    def __call__(self, key: chex.PRNGKey, state: State, player: chex.Array) -> chex.Array:
         action, is_sure = self.glance(state, player)
         return jnp.where(is_sure, action, self.think(key, state, player))
 
 
-def as_thinker(agent: Callable[[chex.PRNGKey, Any, chex.Array], chex.Array]) -> Thinker:
+def as_thinker(agent: Callable[[chex.PRNGKey, State, chex.Array], chex.Array]) -> Thinker:
     """Any agent as one that may know its answer at once; most never do."""
     if isinstance(agent, Thinker):
         return agent

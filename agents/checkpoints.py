@@ -23,6 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import Env
+from jaxgames.env import TreeT
 from jaxgames.options import UserError
 
 FORMAT = 2
@@ -140,13 +141,13 @@ def identity(folder: pathlib.Path) -> str:
     return hashlib.sha256(json.dumps(read_manifest(folder).get("sha256"), sort_keys=True).encode()).hexdigest()
 
 
-def pack(tree: Any) -> dict[str, np.ndarray]:
+def pack(tree: chex.ArrayTree) -> dict[str, np.ndarray]:
     """Any pytree of arrays and keys as a flat dict of arrays, by position."""
     leaves = [jax.random.key_data(leaf) if _is_key(leaf) else leaf for leaf in jax.tree.leaves(tree)]
     return {f"{i:04d}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
 
 
-def unpack(packed: dict[str, np.ndarray], like: Any) -> Any:
+def unpack(packed: dict[str, np.ndarray], like: TreeT) -> TreeT:
     """`pack` undone; `like` has the shapes and dtypes to expect (arrays or `jax.eval_shape`'s stand-ins)."""
     expected, structure = jax.tree.flatten(like)
     if sorted(packed) != [f"{i:04d}" for i in range(len(expected))]:

@@ -5,7 +5,7 @@ by the probability that the policy, seeing each player's own cards in that world
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 import chex
 import jax
@@ -14,22 +14,25 @@ import jax.numpy as jnp
 from agents.search import draws, playout
 from agents.search.draws import Draw
 from agents.search.pimc import read_search, search_worlds
-from jaxgames import Env, pick
+from jaxgames import Env, State, pick
+from jaxgames.env import StateT
 from jaxgames.options import UserError, read_float, read_int
+from jaxgames.schafkopf import SchafkopfEnv
+from jaxgames.schafkopf import State as SchafkopfState
 from jaxgames.schafkopf.cards import DOUBLE, FIRST_CARD, NO_DOUBLE, NO_SEAT, NUM_CARDS, NUM_SEATS, unpack
 from jaxgames.schafkopf.state import CONTRA, RETOUR, dealer, first_player
 from jaxgames.tricks import seats_from
 
 if TYPE_CHECKING:
-    from agents.networks import Model
+    from agents.networks import Model, Params
 
 NO_ACTION = -1  # where nothing was played
 
 
-class Past(NamedTuple):
+class Past(NamedTuple, Generic[StateT]):
     """How a state came about."""
 
-    first: Any  # the state that the game, or the round, began with
+    first: StateT  # the state that the game, or the round, began with
     actions: chex.Array  # int32[step], NO_ACTION in any place that was skipped
 
 
@@ -56,19 +59,19 @@ def infer(
     return search_worlds(env, search, num_worlds, draw, read_int(env.id, "candidates", candidates, 1, 1000))
 
 
-def by_policy(env: Env, model: "Model", params: Any, doubt: float = 0.1) -> Draw:
+def by_policy(env: Env, model: "Model", params: "Params", doubt: float = 0.1) -> Draw:
     """Legal worlds, each with the log likelihood of its past as its weight."""
     if env.id not in PASTS:
         raise UserError(f"agents: infer needs a game whose state tells its past ({', '.join(PASTS)}), not {env.id}")
 
-    def draw(key: chex.PRNGKey, state: Any, player: chex.Array):
+    def draw(key: chex.PRNGKey, state: State, player: chex.Array):
         world, log_weight = draws.legal(env)(key, state, player)
         return world, log_weight + log_likelihood(model, params, PASTS[env.id](env, world), player, doubt)
 
     return draw
 
 
-def log_likelihood(model: "Model", params: Any, past: Past, player: chex.Array, doubt: float = 0.0) -> chex.Array:
+def log_likelihood(model: "Model", params: "Params", past: Past, player: chex.Array, doubt: float = 0.0) -> chex.Array:
     """float32[]: the log of the probability that everybody but `player` chooses what they chose, each by its own view.
 
     What the player itself chose says nothing: its view is the same in all its worlds.
@@ -93,7 +96,7 @@ def log_likelihood(model: "Model", params: Any, past: Past, player: chex.Array, 
     return jax.vmap(judged)(states, past.actions).sum()  # one pass of the network over all decisions
 
 
-def schafkopf_past(env: Any, state: Any) -> Past:
+def schafkopf_past(env: SchafkopfEnv, state: SchafkopfState) -> Past[SchafkopfState]:
     """Bids, doublings and cards in order, from the deal."""
     order = seats_from(first_player(state), NUM_SEATS)
     num_spoken = (state.current_player - first_player(state)) % NUM_SEATS

@@ -1,16 +1,17 @@
 """HP-PIMC: search in worlds that a hand predictor holds likely, and that the rules allow (SC-59)."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import chex
 
 from agents.search.draws import Draw, legal
 from agents.search.pimc import read_search, search_worlds
-from jaxgames import Env
+from jaxgames import Env, State
 from jaxgames.options import UserError, check_choice, read_int
 from jaxgames.schafkopf.cards import NUM_SEATS
 
 if TYPE_CHECKING:
+    from agents.networks import Params
     from agents.networks.hands import HandsModel
 
 
@@ -31,7 +32,7 @@ def hp(
 def hp_with(
     env: Env,
     model: "HandsModel",
-    params: Any,
+    params: "Params",
     worlds: str | int = 10,
     simulations: str | int = 40,
     exploration: str | float = 1.0,
@@ -44,7 +45,7 @@ def hp_with(
     return search_worlds(env, search, num_worlds, by_hands(env, model, params))
 
 
-def load_hands(network: str, env: Env) -> tuple["HandsModel", Any]:
+def load_hands(network: str, env: Env) -> tuple["HandsModel", "Params"]:
     """(model, params) of a predictor of hands; a UserError if the network is of another kind."""
     from agents import networks
     from agents.networks.hands import HandsModel
@@ -55,10 +56,10 @@ def load_hands(network: str, env: Env) -> tuple["HandsModel", Any]:
     return model, params
 
 
-def by_hands(env: Env, model: "HandsModel", params: Any) -> Draw:
+def by_hands(env: Env, model: "HandsModel", params: "Params") -> Draw:
     """Legal worlds, each in proportion to the product of what the predictor gives to the places of its unseen cards."""
 
-    def draw(key: chex.PRNGKey, state: Any, player: chex.Array):
+    def draw(key: chex.PRNGKey, state: State, player: chex.Array):
         places = model.places(params, state, player)
         return legal(env, weights=places[:, : NUM_SEATS - 1])(key, state, player)
 

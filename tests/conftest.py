@@ -4,6 +4,7 @@ import gc
 import os
 import pathlib
 import shutil
+import signal
 import tempfile
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -22,6 +23,9 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
 import jax
 import pytest
+
+# A job in the background ignores Ctrl-C, and so would every process that a test starts and stops by it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The longest files; the last to start would have one core to itself while the other has nothing left to do.
 LONGEST = (

@@ -357,6 +357,58 @@ def test_equal_cards_in_different_slots_get_equal_logits():
     assert not np.allclose(board.reshape(6, -1)[0], board.reshape(6, -1)[1])
 
 
+def test_others_have_no_order_and_are_counted_from_oneself():
+    """Saboteur: one seat further on everybody is one seat nearer; others who change places take their tools along."""
+    case = make_case("pointer")
+    n = case.model.env.num_players
+    players = np.asarray(
+        jax.jit(jax.vmap(jax.vmap(case.model.look, (0, None)), (None, 0)))(case.states, jnp.arange(n)).players
+    )
+    known_to_all = players[..., :14]  # [seat, state, player, fact]; behind it, what was done to each other
+    assert (known_to_all[0] != known_to_all[1]).any()
+    for seat in range(n):
+        np.testing.assert_array_equal(known_to_all[seat], np.roll(known_to_all[0], -seat, axis=1))
+
+    view = first_view(case)
+    view = view._replace(players=view.players + np.arange(n, dtype=np.float32)[:, None])
+
+    def heard(order):
+        logits, value = says(case, view._replace(players=view.players[order]))
+        return logits[12 * len(view.exists) :][: 18 * n].reshape(18, n), value
+
+    (tools, value), (moved, same), (_, other) = (heard(order) for order in ([0, 1, 2], [0, 2, 1], [1, 0, 2]))
+    np.testing.assert_allclose(moved, tools[:, [0, 2, 1]], atol=1e-5)
+    np.testing.assert_allclose(same, value, atol=1e-5)
+    assert not np.allclose(tools[:, 1], tools[:, 2], atol=1e-3)
+    assert not np.allclose(other, value, atol=1e-3)
+
+
+def test_a_wish_names_a_card_a_point_of_the_plane_and_an_orientation():
+    """Saboteur SB-51: a legal placement is granted as it was wished, and only cards that are held can be wished for."""
+    case = make_case("hybrid")
+    env, grid, model = case.model.env, case.model.env.cells, case.model
+    legal = np.asarray(jax.jit(jax.vmap(env.legal_action_mask))(case.states))[:, : env.first_tool_action]
+    placements, orientation = np.divmod(np.arange(env.first_tool_action), 2)
+    slot, cell = np.divmod(placements, grid.size)
+    x, y = cell // grid.rows + grid.xmin, cell % grid.rows + grid.ymin
+    wished = np.where(legal, abs(x - y), -1).argmax(-1)  # with coordinates as different as there are
+    wishes = slot[wished], (x[wished].astype(np.float32), y[wished].astype(np.float32)), orientation[wished]
+    granted = jax.jit(jax.vmap(lambda state, wish: model.act(state, None, wish)))(case.states, wishes)
+    can_dig = legal.any(-1)
+    assert (x[wished] != y[wished])[can_dig].any()
+    np.testing.assert_array_equal(granted[can_dig], wished[can_dig])
+
+    hands = case.states.hand.at[:, 0, 4:].set(-1).at[:, 1, 2:].set(-1)  # four cards and two
+    allowed = jax.jit(jax.vmap(model.legal))(case.states.replace(hand=hands))
+    held = np.where(np.asarray(case.states.current_player) == 0, 4, 2)
+    np.testing.assert_array_equal(allowed[:, :6], np.arange(6) < held[:, None])
+    assert allowed[:, 6].all()  # the skip
+
+    far = jax.tree.map(lambda leaf: 1000 * leaf, case.params)
+    point = says(case._replace(params=far), first_view(case))[0].point
+    np.testing.assert_allclose(abs(point), 10)
+
+
 @pytest.mark.parametrize(
     ("kind", "game", "few", "many"),
     [

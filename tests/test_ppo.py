@@ -26,6 +26,7 @@ from train.auxiliary_skullking import Auxiliary
 from train.evaluate import make_match, over_seeds, versus, with_abilities
 from train.matches import mean_and_error, play, rotations, shared_wins
 from train.ppo_skullking import Config, ability_priority, make_task
+from train.protocols import Counts, Protocol
 from train.rollout import own_return
 from train.settings import PPO
 
@@ -451,6 +452,19 @@ def test_played_games_are_the_same_deals_in_every_seat_and_watched_to_their_end(
     # Bet and fold; pass, bet and fold: who alternates calls as the second and folds as the third to speak.
     assert played.log.tolist() == [[2, 3]] * 21
     np.testing.assert_array_equal(np.abs(played.returns).max(-1), [[2, 1]] * 21)
+    whole = play(KUHN, (BETS, ALTERNATES), rotations([0, 1]), jax.random.key(3), 21)
+    np.testing.assert_array_equal(played.states.deck, whole.states.deck)  # however many are played at a time
+
+
+def test_a_match_counts_the_deals_asked_for_and_deals_anew_for_each_part():
+    def measure(env, played):
+        deals, deck = len(played.returns), played.states.deck[:, 0]
+        is_repeated = float((deck[:16] == deck[16:32]).all())
+        return {"deals": Counts([deals] * deals, [1] * deals), "repeated": Counts([is_repeated] * deals, [1] * deals)}
+
+    protocol = Protocol("deals", 0.0, rotations([0, 1]), measure)
+    match = make_match(KUHN, lambda action: lambda key, state, player: action, [PASSES], 16, protocol)
+    assert match(jnp.int32(BET), 0, jax.random.key(0), 40) == {"deals": (40.0, 0.0), "repeated": (0.0, 0.0)}
 
 
 @pytest.mark.parametrize("num_envs", [7, 64, 512])

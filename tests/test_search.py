@@ -134,6 +134,8 @@ def test_worlds_count_by_their_weight_or_are_chosen_by_it():
     worlds, weights = draws.several(draw, jax.random.key(0), None, 0, 512, 8)
     assert (weights == 1).all()
     np.testing.assert_allclose(np.bincount(worlds) / 512, np.array([1, 2, 4, 8]) / 15, atol=0.02)
+    impossible = lambda *arguments: ((w := draw(*arguments)[0]), jnp.where(w == 3, 0.0, -jnp.inf))  # noqa: E731
+    assert (draws.several(impossible, jax.random.key(0), None, 0, 4, 32)[0] == 3).all()
     alike = draws.several(lambda *_: (jnp.int32(0), jnp.float32(-3)), jax.random.key(0), None, 0, 7)[1]
     assert (alike == 1).all()  # exactly: sums of votes stay whole numbers
 

@@ -171,6 +171,56 @@ def test_the_loss_is_the_mean_of_minus_log_probability():
     np.testing.assert_allclose(agreed, np.mean([probability[i].argmax() == actions[i] for i in range(3)]))
 
 
+def test_lessons_are_all_games_but_the_last_of_every_ten(games):
+    """Epoch after epoch, in the order of the file, whichever lesson comes first."""
+    every = list(records.stream(games))
+    learned = [record for i, record in enumerate(every) if i % 10 != 9]
+    lessons = supervised.Lessons(Config(games=str(games), chunk=12), chunks=3)
+    assert [record for number in range(6) for record in lessons[number]] == learned + learned
+    assert supervised.Lessons(Config(games=str(games), chunk=12), chunks=3)[4] == learned[12:24]
+    assert list(supervised.held_out_games(str(games))) == every[9::10]
+
+
+def test_only_decisions_with_a_choice_teach_each_in_the_state_before_it(monkeypatch):
+    """Two games of two steps and of one; the second step of the first was forced."""
+    played = SimpleNamespace(
+        states={"number": np.array([[10, 11, 12], [20, 21, 22]])},
+        legal=np.array([[True, True], [True, False]]),
+        masks=np.array([[[1, 1, 0], [0, 1, 0]], [[1, 0, 1], [1, 1, 1]]], bool),
+    )
+    monkeypatch.setattr(supervised.records, "replay", lambda games, masks: played)
+    two = [SimpleNamespace(env=KUHN, actions=actions) for actions in ((1, 1), (2,))]
+    states, actions, rows = supervised.decisions_of(two)
+    assert rows.tolist() == [0, 2]
+    assert states["number"][rows].tolist() == [10, 20]
+    assert actions[rows].tolist() == [1, 2]
+
+
+def test_accuracy_is_over_decisions_and_without_a_choice_everybody_is_right(monkeypatch):
+    """Three choices in minibatches of two, two of them as played, and two forced moves: 2 of 3, 4 of 5."""
+    monkeypatch.setattr(supervised, "decisions_of", lambda games: ({}, np.arange(5), np.array([0, 2, 3])))
+    says = iter([(1.0, 1.0), (4.0, 0.0)])
+    cfg, five = Config(games="any", minibatch=2), [SimpleNamespace(actions=range(5))]
+    found = supervised.measure(cfg, lambda params, decisions: next(says), None, five)
+    assert found == pytest.approx({"held_out_loss": 2.0, "top1_percent": 200 / 3, "top1_of_all_percent": 80.0})
+
+
+def test_the_learning_rate_falls_in_a_straight_line():
+    """The first step of Adam is as long as the rate."""
+    model = networks.make("mlp", KUHN, widths=(4,))
+    params, cfg = model.init(jax.random.key(0)), Config(games="any", learning_rate=0.01, final_learning_rate=0.002)
+    one = jax.tree.map(lambda leaf: leaf[None], KUHN.init(jax.random.key(0)))
+    lesson = Decisions(one, jnp.array([BET]), jnp.ones(1))
+
+    @jax.jit
+    def length(update):
+        student = Student(params, supervised.optax.scale_by_adam().init(params), jax.random.key(0), update)
+        after = supervised.learn(cfg, model, 8, student, lesson)[0].params
+        return jnp.stack([abs(b - a).max() for a, b in zip(*map(jax.tree.leaves, (params, after)), strict=True)]).max()
+
+    np.testing.assert_allclose([length(jnp.int32(i)) for i in (0, 4, 8)], [0.01, 0.006, 0.002], rtol=1e-3)
+
+
 def test_ten_decisions_are_learned_by_heart():
     """Ten positions of Schafkopf with ten answers that no rule explains."""
     env = jaxgames.make("schafkopf")
@@ -239,3 +289,28 @@ def test_who_never_bets_loses_every_game_to_a_learner(tmp_path):
     assert exploit.exploit(cfg) == 0  # it is not studied again
     with pytest.raises(UserError, match="no setting"):
         exploit.exploit(dataclasses.replace(cfg, agents=("bold",), setting=("depth=3",), run=str(tmp_path / "other")))
+
+
+def test_a_student_keeps_a_share_of_what_its_teacher_gains(monkeypatch):
+    """Of Kuhn poker's 50 %: a teacher of 60 gains 10, a student of 54 keeps two fifths of it. Both play the first."""
+    wins = {"rollouts:first": 60.0, "ppo:second,greedy": 54.0}
+    monkeypatch.setattr(expert.agents, "make", lambda spec, env: spec)
+
+    def versus(env, one, rest, seed, deals):
+        assert rest == "ppo:first,greedy"
+        return {"wins_percent": (wins[one], 1.0)}
+
+    monkeypatch.setattr(expert, "versus", versus)
+    text = expert.report(Expert("kuhn", "first", teacher="rollouts:{network}"), KUHN, ["first", "second"])
+    assert text.splitlines()[-2:] == [
+        "| the teacher with the first network | 60.00 ± 1.00 | +10.00 | 100 % |",
+        "| the network after round 1 | 54.00 ± 1.00 | +4.00 | 40 % |",
+    ]
+
+
+def test_curves_of_studies_show_what_is_won_above_the_share(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(exploit.compare, "curve", lambda folders, figure: [(1000, 62.5, 2.0)])
+    monkeypatch.setattr(exploit.compare, "draw", lambda curves, title, path: drawn.append(curves))
+    exploit.draw({"timid": "folder"}, "wins_percent", 50.0, "picture.png")
+    assert drawn == [{"timid": [(1000, 12.5, 2.0)]}]

@@ -23,7 +23,7 @@ from jaxgames.options import UserError
 from jaxgames.saboteur.state import MINERS, SABOTEURS, UNDECIDED
 from jaxgames.skullking import metrics
 from tests.sixth_game import BET, PASS, KuhnEnv
-from train import matches, protocols, references, standings, tournament
+from train import matches, protocols, references, scripts, standings, tournament
 from train.matches import Played
 from train.protocols import Counts, Protocol, moments, protocol_of, ratio_and_error
 from train.tournament import Pair, Tournament
@@ -67,7 +67,7 @@ def lines(folder):
 def call(monkeypatch, *arguments):
     monkeypatch.setattr("sys.argv", ["tournament.py", *map(str, arguments)])
     try:
-        return tournament.main()
+        return scripts.run(Tournament, tournament.hold, None)
     except SystemExit as stop:
         return stop.code
 

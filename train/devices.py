@@ -8,7 +8,8 @@ order of additions.
 import dataclasses
 import os
 import sys
-from typing import Any, NoReturn
+from collections.abc import Sequence
+from typing import NoReturn
 
 import chex
 import jax
@@ -54,7 +55,7 @@ def lost(error: Exception, folder: str) -> NoReturn:
     os._exit(1)
 
 
-def make_mesh(shards: int, devices: Any = None) -> Mesh:
+def make_mesh(shards: int, devices: Sequence[jax.Device] | None = None) -> Mesh:
     """A mesh of the devices of all processes, with an equal number of shards on each."""
     devices = jax.devices() if devices is None else devices
     if shards % len(devices):
@@ -72,7 +73,7 @@ def one_shard(cfg: PPO, shards: int) -> PPO:
     return dataclasses.replace(cfg, envs=envs, replay=cfg.replay // shards, total_steps=cfg.updates * envs * cfg.steps)
 
 
-def placement(mesh: Mesh) -> Any:
+def placement(mesh: Mesh) -> Training:
     """Where things live: the learner everywhere, shards of games on their devices. A prefix of `Training`."""
     everywhere = NamedSharding(mesh, P())
     return Training(learner=everywhere, games=NamedSharding(mesh, P("device")))  # type: ignore[arg-type]

@@ -21,11 +21,9 @@ import jaxgames
 from agents import checkpoints
 from jaxgames import Env
 from jaxgames.options import UserError, read_option
-from train import make_games, supervised
+from train import make_games, scripts, supervised
 from train.evaluate import Figures, versus
 from train.protocols import protocol_of
-
-BAD_INPUT = 2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,14 +60,6 @@ class Expert:
             raise UserError(f"expert: teacher must hold {{network}}, got {self.teacher!r}")
         if self.rounds < 1 or self.games < supervised.FOLD or self.deals < 2:
             raise UserError(f"expert: at least 1 round, {supervised.FOLD} games and 2 deals are needed")
-
-
-def main() -> int:
-    try:
-        return iterate(tyro.cli(Expert, description=__doc__))
-    except UserError as error:
-        print(error, file=sys.stderr)
-        return BAD_INPUT
 
 
 def iterate(cfg: Expert) -> int:
@@ -145,4 +135,4 @@ def report(cfg: Expert, env: Env, students: list[str]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(scripts.run(Expert, iterate, __doc__))

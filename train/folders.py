@@ -14,11 +14,12 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
+import chex
 import numpy as np
 
 from agents import checkpoints
 from agents.checkpoints import CheckpointError, DamagedCheckpoint
-from agents.networks import describe
+from agents.networks import Params, describe
 from jaxgames import Env
 from jaxgames.options import UserError
 from train.evaluate import Figures, table
@@ -111,7 +112,7 @@ class Folder:
         if self.rows or (self.folder / "metrics.csv").exists():
             self.write_log()
 
-    def save(self, update: int, params: Any, training: Any) -> None:
+    def save(self, update: int, params: Params, training: chex.ArrayTree) -> None:
         """Write where the training stands, and drop the oldest checkpoints. OSError if the disk does not take it."""
         for folder in self.damaged:  # out of the way, but not lost: it may tell what went wrong
             aside = folder.with_name(f"{folder.name}-damaged")
@@ -228,5 +229,5 @@ def read_log(path: pathlib.Path) -> list[dict[str, float]]:
     return [row | {name: int(row[name]) for name in ("update", "steps")} for row in rows]
 
 
-def write_json(path: pathlib.Path, content: Any) -> None:
+def write_json(path: pathlib.Path, content: object) -> None:
     path.write_text(json.dumps(content, indent=1) + "\n")

@@ -23,11 +23,11 @@ import jaxgames
 from jaxgames import Env, records
 from jaxgames.options import UserError, read_option
 from jaxgames.records import Record
-from train import pins
+from train import pins, scripts
 from train.matches import play_batch
 from train.signals import requests
 
-BAD_INPUT, NO_ROOM = 2, 1
+NO_ROOM = 1  # exit code
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,14 +55,6 @@ class Games:
                 raise UserError(f"games: {name} must be at least 1, got {getattr(self, name)}")
         if self.out.endswith(".gz"):
             raise UserError("games: a packed file cannot be gone on with after a stop; write plain lines and pack them")
-
-
-def main() -> int:
-    try:
-        return make(tyro.cli(Games, description=__doc__))
-    except UserError as error:
-        print(error, file=sys.stderr)
-        return BAD_INPUT
 
 
 def make(cfg: Games) -> int:
@@ -157,4 +149,4 @@ def check_same(path: pathlib.Path, expected: Record) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(scripts.run(Games, make, __doc__))

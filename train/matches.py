@@ -5,7 +5,7 @@ Every agent sits in every seat of the same deals, so that neither the cards nor 
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, NamedTuple
+from typing import Generic, NamedTuple
 
 import chex
 import jax
@@ -13,13 +13,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from agents.basic import Thinker
-from jaxgames import Env, pick
-from jaxgames.env import StateT
+from jaxgames import Env, State, pick
+from jaxgames.env import StateT, TreeT
 
 MANY_ACTIONS = 1024  # from here on, to see that a move is forced costs more than to let an agent find it
 PARTS = 8  # games are decided in parts of this share of the batch
 
-Watch = tuple[Any, Callable]  # what is collected along a game: the first log, and log(log, before, action, after)
+# What is collected along a game: the first log, and log(log, before, action, after).
+Watch = tuple[chex.ArrayTree, Callable]
 
 
 class Played(NamedTuple, Generic[StateT]):
@@ -28,7 +29,7 @@ class Played(NamedTuple, Generic[StateT]):
     states: StateT  # the last state of each game
     returns: chex.Array  # float32[deal, rotation, seat], the sum of all rewards
     lineup: chex.Array  # int[rotation, seat], which agent sat where
-    log: Any  # what `watch` collected: [deal, rotation, ...]
+    log: chex.ArrayTree  # what `watch` collected: [deal, rotation, ...]
 
 
 def rotations(lineup: Sequence[int]) -> np.ndarray:
@@ -86,7 +87,7 @@ def play_batch(env, agents, watch, deal_keys, lineup, key):
     return jax.tree.map(lambda leaf: leaf.reshape(-1, rotation_count, *leaf.shape[1:]), (states, returns, log))
 
 
-def decide(env: Env, agents: Sequence[Callable], table: chex.Array, states: Any, key: chex.PRNGKey) -> chex.Array:
+def decide(env: Env, agents: Sequence[Callable], table: chex.Array, states: State, key: chex.PRNGKey) -> chex.Array:
     """int32[game]: what the agents of `table` [game, seat] do now.
 
     An agent is asked only about games in which it is to move and has a choice, and thinks only where it is not sure:
@@ -111,7 +112,7 @@ def decide(env: Env, agents: Sequence[Callable], table: chex.Array, states: Any,
     return actions
 
 
-def fill_in(function: Callable, where: chex.Array, inputs: Any, values: Any, size: int) -> Any:
+def fill_in(function: Callable, where: chex.Array, inputs: tuple, values: TreeT, size: int) -> TreeT:
     """`values` [game, ...] with `function(*inputs)` where asked for: as many calls on `size` games as it takes."""
     num_games = len(where)
     order = jnp.argsort(~where, stable=True)  # those to fill come first

@@ -68,10 +68,10 @@ class Learner(NamedTuple):
     """What is learned."""
 
     params: Params
-    optimiser: Any
-    replay_optimiser: Any  # of the steps on replayed decisions, or ()
+    optimiser: optax.OptState
+    replay_optimiser: optax.OptState  # of the steps on replayed decisions, or ()
     past: PastSelves
-    magnet: Any  # a moving average of the parameters, or ()
+    magnet: Params  # a moving average of the parameters, or ()
     updates: chex.Array  # int32[]
 
 
@@ -96,7 +96,7 @@ class Batch(NamedTuple):
     transition: Transition
     advantage: chex.Array  # float32[row]
     target: chex.Array  # float32[row]  for the value
-    labels: Any  # of the auxiliary heads, or ()
+    labels: chex.ArrayTree  # of the auxiliary heads, or ()
     weight: chex.Array  # float32[row]  0 for the decisions of other players and for those that are not judged
 
 
@@ -302,7 +302,7 @@ def experience(batch: Batch) -> replay.Experience:
 
 
 def loss(
-    cfg: PPO, task: Task, params: Params, batch: Batch, entropy_weight: chex.Array, axis: Axis = (), magnet: Any = ()
+    cfg: PPO, task: Task, params: Params, batch: Batch, entropy_weight: chex.Array, axis: Axis = (), magnet: Params = ()
 ) -> tuple[chex.Array, dict]:
     """The clipped objective with value and entropy terms over the rows that teach, and the pull of the magnet.
 

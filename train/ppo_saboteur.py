@@ -12,7 +12,7 @@ away) and takes that back at the end; `nearer_goals` shortens the way at first: 
 import dataclasses
 import sys
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 import chex
 import jax.numpy as jnp
@@ -23,6 +23,7 @@ from jaxgames.saboteur import SaboteurEnv
 from jaxgames.saboteur.cards import GOLD
 from jaxgames.saboteur.cells import FAR, goal_distances
 from jaxgames.saboteur.mine import frontier
+from jaxgames.saboteur.state import State
 from train import opponents, runs, seeing
 from train.folders import new_name
 from train.opponents import Sides
@@ -99,7 +100,7 @@ def roles_of(env: SaboteurEnv, role: str = "any") -> Sides:
     """Miners and saboteurs, as section 17 measures them: all of one role against all of the other."""
     cards, traitors, seats = env.num_roles, env.num_saboteurs, env.num_players
 
-    def sides(state: Any) -> chex.Array:
+    def sides(state: State) -> chex.Array:
         return state.roles[state.round, :seats].astype(jnp.int32)
 
     if role != "any":
@@ -109,10 +110,10 @@ def roles_of(env: SaboteurEnv, role: str = "any") -> Sides:
     return Sides(sides, (1 + (seats - 1) * pairs / (cards * (cards - 1))) / seats)
 
 
-def nearness_to_gold(env: SaboteurEnv, weight: float) -> Callable[[Any], chex.Array]:
+def nearness_to_gold(env: SaboteurEnv, weight: float) -> Callable[[State], chex.Array]:
     """float32[seat] of a state: miners want the mine near the gold, saboteurs want it far away."""
 
-    def potential(state: Any) -> chex.Array:
+    def potential(state: State) -> chex.Array:
         is_gold = state.goals[state.round] == GOLD
         distance = jnp.where(is_gold, goal_distances(env.cells, frontier(env.cells, state)), FAR).min()
         away = weight * jnp.minimum(distance / env.goal_x, 2.0)  # a mine that cannot grow is as bad as a long way

@@ -12,7 +12,7 @@ once for what a turn did to the own board, and takes it back when the round is c
 import dataclasses
 import sys
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 import chex
 import jax.numpy as jnp
@@ -20,6 +20,8 @@ import jax.numpy as jnp
 import jaxgames
 from agents import networks
 from jaxgames.skyjo.cards import VALUES, Slot
+from jaxgames.skyjo.state import State
+from jaxgames.skyjo.state import State
 from train import opponents, runs, seeing
 from train.ppo import Task
 from train.settings import RunConfig
@@ -79,10 +81,10 @@ def make_task(cfg: Config) -> Task:
     )
 
 
-def few_points(weight: float) -> Callable[[Any], chex.Array]:
+def few_points(weight: float) -> Callable[[State], chex.Array]:
     """float32[seat] of a state: minus the points that each board is expected to count."""
 
-    def potential(state: Any) -> chex.Array:
+    def potential(state: State) -> chex.Array:
         shown = jnp.where(state.status == Slot.FACE_UP, state.cards, 0).sum(-1)
         hidden = (state.status == Slot.HIDDEN).sum(-1)
         return -weight * (shown + float(VALUES.mean()) * hidden)

@@ -27,11 +27,12 @@ import optax
 import agents
 import jaxgames
 from agents import networks
-from agents.networks import hands
+from agents.networks import Params, hands
 from agents.networks.hands import NOBODY, PLACES, HandsModel
 from agents.predict import load_hands
 from jaxgames import Env
 from jaxgames.options import UserError
+from jaxgames.schafkopf import State
 from jaxgames.schafkopf.cards import NUM_SEATS, unpack
 from jaxgames.schafkopf.determinize import LEAST_WEIGHT
 from jaxgames.schafkopf.state import gone
@@ -104,7 +105,7 @@ def study(cfg: Config) -> int:
     start = load_hands(pins.held_to(cfg.start_from, held), env)[1] if cfg.start_from else None
 
     @functools.partial(jax.jit, static_argnums=2)
-    def play(params: Any, key: chex.PRNGKey, count: int) -> Any:
+    def play(params: Params, key: chex.PRNGKey, count: int) -> State:
         return play_games(env, agent(params), key, count)
 
     @jax.jit
@@ -140,23 +141,23 @@ def plays_itself(agent: str) -> bool:
     return name == "hp" and len(positional) < 3 and agents.NETWORK not in named
 
 
-def own_agent(env: Env, model: HandsModel, spec: str) -> Callable[[Any], agents.Agent]:
+def own_agent(env: Env, model: HandsModel, spec: str) -> Callable[[Params], agents.Agent]:
     """HP-PIMC by what has been learned so far: params -> agent."""
     _, positional, named = agents.parse(spec)
     return lambda params: agents.predict.hp_with(env, model, params, *positional, **named)
 
 
-def fixed_agent(env: Env, spec: str) -> Callable[[Any], agents.Agent]:
+def fixed_agent(env: Env, spec: str) -> Callable[[Params], agents.Agent]:
     """Any agent, whatever has been learned."""
     agent = agents.make(spec, env)
     return lambda params: agent
 
 
-def play_games(env: Env, act: agents.Agent, key: chex.PRNGKey, count: int) -> Any:
+def play_games(env: Env, act: agents.Agent, key: chex.PRNGKey, count: int) -> State:
     """States [game, step, ...] before every decision of `count` games; the last one is repeated after the end."""
     deal_key, play_key = jax.random.split(key)
 
-    def turn(states: Any, key: chex.PRNGKey) -> tuple[Any, Any]:
+    def turn(states: State, key: chex.PRNGKey) -> tuple[State, State]:
         chosen = jax.vmap(act)(jax.random.split(key, count), states, states.current_player)
         return jax.vmap(env.step)(states, chosen), states
 
@@ -165,10 +166,10 @@ def play_games(env: Env, act: agents.Agent, key: chex.PRNGKey, count: int) -> An
     return jax.tree.map(lambda leaf: jnp.swapaxes(leaf, 0, 1), states)
 
 
-def ask(model: HandsModel, states: Any) -> Lesson:
+def ask(model: HandsModel, states: State) -> Lesson:
     """Every decision of these games as a question: where are the cards that its player cannot see?"""
 
-    def of_game(states: Any) -> Lesson:
+    def of_game(states: State) -> Lesson:
         view = jax.vmap(model.look)(states, states.current_player)
         last = jax.tree.map(lambda leaf: leaf[jnp.maximum((~states.done).sum() - 1, 0)], states)
         return Lesson(
@@ -183,7 +184,7 @@ def ask(model: HandsModel, states: Any) -> Lesson:
     return jax.vmap(of_game)(states)
 
 
-def places_of_cards(state: Any, player: chex.Array) -> chex.Array:
+def places_of_cards(state: State, player: chex.Array) -> chex.Array:
     """int8[card]: 0..2 for the hands of the next seats in turn order, NOBODY for cards played and for the own hand."""
     hidden = seats_from(player, NUM_SEATS)[1:]
     held = unpack(state.dealt[hidden] & ~gone(state))  # bool[hidden, card]
@@ -193,7 +194,7 @@ def places_of_cards(state: Any, player: chex.Array) -> chex.Array:
 # -- study ------------------------------------------------------------------------------------------------------------
 
 
-def predict(model: HandsModel, params: Any, lesson: Lesson) -> chex.Array:
+def predict(model: HandsModel, params: Params, lesson: Lesson) -> chex.Array:
     """float32[game, step, card, place], logits: one pass over the cards of a game for each of its seats."""
 
     def of_game(cards, info, seat, length):
@@ -203,7 +204,7 @@ def predict(model: HandsModel, params: Any, lesson: Lesson) -> chex.Array:
     return jax.vmap(of_game)(lesson.cards, lesson.info, lesson.seat, lesson.length)
 
 
-def loss_of_all(model: HandsModel, params: Any, lesson: Lesson) -> chex.Array:
+def loss_of_all(model: HandsModel, params: Params, lesson: Lesson) -> chex.Array:
     """Binary cross-entropy over all places of all cards, after a softmax over the places of a card (SC-59)."""
     probability = jax.nn.softmax(predict(model, params, lesson))
     is_place = lesson.places[..., None] == jnp.arange(PLACES)
@@ -212,7 +213,7 @@ def loss_of_all(model: HandsModel, params: Any, lesson: Lesson) -> chex.Array:
     return jnp.where(lesson.is_asked, by_question, 0).sum() / jnp.maximum(lesson.is_asked.sum(), 1)
 
 
-def loss_of_unseen(model: HandsModel, params: Any, lesson: Lesson) -> chex.Array:
+def loss_of_unseen(model: HandsModel, params: Params, lesson: Lesson) -> chex.Array:
     """Cross-entropy of the three hidden seats, the mean over all unseen cards."""
     log_probability = jax.nn.log_softmax(predict(model, params, lesson)[..., :NOBODY])
     is_place = (lesson.places[..., None] == jnp.arange(NOBODY)) & lesson.is_asked[..., None, None]
@@ -249,7 +250,7 @@ def update(
 # -- measure ----------------------------------------------------------------------------------------------------------
 
 
-def losses(model: HandsModel, params: Any, lesson: Lesson) -> dict[str, chex.Array]:
+def losses(model: HandsModel, params: Params, lesson: Lesson) -> dict[str, chex.Array]:
     """Nats that the place of an unseen card costs, a mean over all of them: by the predictor, and by number alone.
 
     By number, a card is in a hand in proportion to the cards that the hand holds.
@@ -280,7 +281,7 @@ class Comparison(NamedTuple):
     gain: chex.Array  # float32[]  log of how much likelier the true deal is by the predictor than by the rules alone
 
 
-def compare(model: HandsModel, params: Any, state: Any, key: chex.PRNGKey, num_worlds: int) -> Comparison:
+def compare(model: HandsModel, params: Params, state: State, key: chex.PRNGKey, num_worlds: int) -> Comparison:
     """What the predictor knows beyond the rules, in one position."""
     env, player = model.env, state.current_player
     drawn = jax.vmap(lambda key: env.determinize(key, state, player))(jax.random.split(key, num_worlds))
@@ -310,7 +311,7 @@ def compare(model: HandsModel, params: Any, state: Any, key: chex.PRNGKey, num_w
     )
 
 
-def report(folder: Folder, cfg: Config, model: HandsModel, params: Any, exam: Any) -> str:
+def report(folder: Folder, cfg: Config, model: HandsModel, params: Params, exam: Any) -> str:
     """Write evaluation.md and calibration.png; also returns the text."""
     lesson = jax.jit(lambda exam: ask(model, exam))(exam)
     found = {name: float(x) for name, x in jax.jit(functools.partial(losses, model))(params, lesson).items()}
@@ -344,7 +345,7 @@ def report(folder: Folder, cfg: Config, model: HandsModel, params: Any, exam: An
     return text
 
 
-def calibration(model: HandsModel, params: Any, lesson: Lesson, num_bins: int = 10) -> np.ndarray:
+def calibration(model: HandsModel, params: Params, lesson: Lesson, num_bins: int = 10) -> np.ndarray:
     """float[bin, 3]: mean prediction, how often it came true, and how many there were, of unseen cards."""
     hidden = np.asarray(of_hidden_seats(jax.nn.softmax(jax.jit(functools.partial(predict, model))(params, lesson))))
     places = np.asarray(lesson.places)

@@ -14,9 +14,13 @@ import numpy as np
 import agents
 from jaxgames import Env
 from jaxgames.magictrick.cards import BID, PASS
+from jaxgames.magictrick.env import MagicTrickEnv
 from jaxgames.magictrick.rules import hidden_slots
+from jaxgames.saboteur import SaboteurEnv
 from jaxgames.saboteur.state import MINERS, UNDECIDED
-from jaxgames.skullking import metrics
+from jaxgames.schafkopf import SchafkopfEnv
+from jaxgames.skullking import SkullKingEnv, metrics
+from jaxgames.skyjo import SkyjoEnv
 from train.matches import Played, Watch, rotations, shared_wins
 
 Figures = dict[str, tuple[float, float]]  # name: mean and standard error
@@ -116,7 +120,7 @@ def one_against_the_rest(env: Env) -> Protocol:
     return Protocol("wins_percent", fair, lineup, wins_and_scores, rating=("wins_percent", fair))
 
 
-def skull_king(env: Any) -> Protocol:
+def skull_king(env: SkullKingEnv) -> Protocol:
     """Section 14, with exact bids and the use of abilities (section 13)."""
 
     def count(log, before, action, after):
@@ -141,7 +145,7 @@ def skull_king(env: Any) -> Protocol:
     return one_against_the_rest(env)._replace(measure=measure, watch=watch)
 
 
-def skyjo(env: Any) -> Protocol:
+def skyjo(env: SkyjoEnv) -> Protocol:
     """Section 15, with the points of a round."""
 
     def measure(env, played):
@@ -153,7 +157,7 @@ def skyjo(env: Any) -> Protocol:
     return one_against_the_rest(env)._replace(measure=measure)
 
 
-def saboteur(env: Any) -> Protocol:
+def saboteur(env: SaboteurEnv) -> Protocol:
     """Section 17: seats rotate, roles fall as they are dealt."""
 
     def measure(env, played):
@@ -162,7 +166,7 @@ def saboteur(env: Any) -> Protocol:
     return one_against_the_rest(env)._replace(measure=measure)
 
 
-def saboteur_sides(env: Any) -> Protocol:
+def saboteur_sides(env: SaboteurEnv) -> Protocol:
     """Section 17: one agent plays the miners, the other the saboteurs, whoever they are."""
     if env.variant != "full":
         raise agents.UserError(f"protocols: sides of saboteur need roles; the variant {env.variant!r} has none")
@@ -177,7 +181,7 @@ def saboteur_sides(env: Any) -> Protocol:
     return Protocol("gold_found_percent", float("nan"), np.zeros((1, env.num_players), int), gold_and_steps, cast=cast)
 
 
-def saboteur_roles(env: Any) -> Protocol:
+def saboteur_roles(env: SaboteurEnv) -> Protocol:
     """Section 17: one agent plays all miners against another's saboteurs, then all saboteurs against its miners."""
     if env.variant != "full":
         raise agents.UserError(f"protocols: roles of saboteur are in the full game, not in {env.variant!r}")
@@ -198,7 +202,7 @@ def saboteur_roles(env: Any) -> Protocol:
     return Protocol("wins_percent", 50.0, lineup, measure, cast=cast, also=sides)
 
 
-def saboteur_together(env: Any) -> Protocol:
+def saboteur_together(env: SaboteurEnv) -> Protocol:
     """Section 17: the agent in every seat. What is measured is whether it reaches the gold; nobody plays against it."""
     lineup = np.zeros((1, env.num_players), int)
     return Protocol("gold_found_percent", float("nan"), lineup, gold_and_steps, cast=lambda one, rest: (one,))
@@ -216,7 +220,7 @@ def gold_and_steps(env: Any, played: Played) -> dict[str, Counts]:
     return {"gold_found_percent": found, "moves": of_table(played.states.step_count)}
 
 
-def schafkopf(env: Any) -> Protocol:
+def schafkopf(env: SchafkopfEnv) -> Protocol:
     """Section 15: two against two, then with the sides exchanged; cents a game and seat."""
 
     def measure(env, played):
@@ -228,7 +232,7 @@ def schafkopf(env: Any) -> Protocol:
     return Protocol("cents", 0.0, lineup, measure, rating=("deals_won_percent", 50.0))
 
 
-def schafkopf_rotations(env: Any) -> Protocol:
+def schafkopf_rotations(env: SchafkopfEnv) -> Protocol:
     """One against three of the other, in every seat: what somebody wins who sits down at their table."""
 
     def measure(env, played):
@@ -237,7 +241,7 @@ def schafkopf_rotations(env: Any) -> Protocol:
     return Protocol("cents", 0.0, rotations([0, 1, 1, 1]), measure)
 
 
-def magic_trick(env: Any) -> Protocol:
+def magic_trick(env: MagicTrickEnv) -> Protocol:
     """Section 11: points a game, and what they are made of."""
 
     def hidden_at_bid(hidden, before, action, after):

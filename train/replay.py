@@ -24,7 +24,7 @@ class Experience(NamedTuple):
     kept: Any  # what the model's `recall` needs
     target: chex.Array  # float32[]  for the value
     weight: chex.Array  # float32[]  0 for decisions that nothing is learned from
-    labels: Any
+    labels: chex.ArrayTree
 
 
 def make_buffer(capacity: int, rows: int):

@@ -1,7 +1,7 @@
 """Playing: a batch of games moves on, and every decision is written down for the learner."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import chex
 import jax
@@ -9,6 +9,7 @@ import jax.numpy as jnp
 
 from agents.networks import Decision, Params, decide
 from jaxgames import Env, State, pick, vector
+from jaxgames.env import StateT
 from train import opponents
 from train.opponents import Lineup
 
@@ -35,12 +36,12 @@ class Transition(NamedTuple):
     is_own: chex.Array  # bool[]  it was the learner: only these decisions are learned from
     action: chex.Array  # int32[]  what was played
     reward: chex.Array  # float32[seat]
-    hint: Any  # float32[seat]  what the step added to the task's potential, or ()
+    hint: chex.ArrayTree  # float32[seat]  what the step added to the task's potential, or ()
     terminated: chex.Array  # bool[]
     truncated: chex.Array  # bool[]
     final_return: chex.Array  # float32[]  a learner's mean return over the game that ended here, else 0
     priority: chex.Array  # float32[]  how often the decision is sampled, relative to others
-    notes: Any  # what the auxiliary heads' `note(state, action)` saw before the step
+    notes: chex.ArrayTree  # what the auxiliary heads' `note(state, action)` saw before the step
 
 
 def seat_players(task: "Task", updates: chex.Array, key: chex.PRNGKey, num_envs: int) -> Tables:
@@ -54,7 +55,7 @@ def seat_players(task: "Task", updates: chex.Array, key: chex.PRNGKey, num_envs:
     )
 
 
-def stagger(env: Env, states: State, key: chex.PRNGKey, **data: Any) -> Any:
+def stagger(env: Env, states: StateT, key: chex.PRNGKey, **data: chex.Array) -> StateT:
     """The games after different numbers of random moves. Games that start together would stay together."""
     num_envs = states.done.shape[0]
     step = vector.make_step(env, num_envs)

@@ -14,16 +14,18 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import tyro
+from jax.sharding import Mesh
 
 import agents
 from agents import checkpoints
-from agents.networks import load, network_agent
+from agents.networks import Params, load, network_agent
+from jaxgames.env import TreeT
 from jaxgames.options import UserError
 from train import devices, opponents, pins, ppo
 from train.evaluate import Figures, cell, make_match, over_seeds
@@ -31,6 +33,10 @@ from train.folders import Run, new_name
 from train.ppo import Task, Training
 from train.settings import RunConfig, resumed_config, wide
 from train.signals import Asked, requests
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
 
 STOPPED, BAD_INPUT, INTERRUPTED, TERMINATED = 1, 2, 128 + signal.SIGINT, 128 + signal.SIGTERM  # exit codes
 LARGEST_LOSS = 1e4
@@ -60,12 +66,12 @@ class Job(NamedTuple):
 
     cfg: RunConfig
     task: Task
-    mesh: Any
+    mesh: Mesh
     runs: list[Run]
     pins: pins.Pins
     rivals: list[agents.Agent]
     packed: dict[str, np.ndarray] | None  # of the checkpoint to go on from
-    start: Any  # parameters of another network to start from, or None
+    start: Params | None  # parameters of another network to start from, or None
 
 
 def main(
@@ -198,7 +204,7 @@ def prepare(cfg: RunConfig, make_task: Callable[[Any], Task], say: Callable[[str
     )
 
 
-def load_start(cfg: RunConfig, task: Task, network: str) -> Any:
+def load_start(cfg: RunConfig, task: Task, network: str) -> Params:
     """The parameters of another network, if this run can go on from them."""
     params = task.model.player.adopt(*load(network, task.env))
     like = jax.eval_shape(task.model.player.init, jax.random.key(0))
@@ -241,7 +247,7 @@ def open_folders(job: Job) -> None:
             run.create(job.pins)
 
 
-def compile_call(cfg: RunConfig, task: Task, mesh: Any, training: Training) -> Callable:
+def compile_call(cfg: RunConfig, task: Task, mesh: Mesh, training: Training) -> Callable:
     """`training -> (training, measured)` for `report_every` updates, of one seed or of all at once."""
 
     def advance(training: Training):
@@ -251,7 +257,7 @@ def compile_call(cfg: RunConfig, task: Task, mesh: Any, training: Training) -> C
 
 
 def train(
-    job: Job, training: Training, call: Callable, match: Callable, asked: Asked, bar: Any
+    job: Job, training: Training, call: Callable, match: Callable, asked: Asked, bar: "Progress"
 ) -> tuple[Training, Halt, str]:
     """All updates, or as many as it takes until something halts it; then a sentence says what."""
     cfg, runs = job.cfg, job.runs
@@ -305,7 +311,7 @@ def write(job: Job, logs: list[list[dict[str, float]]], training: Training | Non
     return Halt.NO, ""
 
 
-def apart(tree: Any, runs: list[Run]) -> list[Any]:
+def apart(tree: TreeT, runs: list[Run]) -> list[TreeT]:
     """What belongs to each run, of a tree [seed, ...], or the tree of the only one."""
     return [tree] if len(runs) == 1 else [jax.tree.map(operator.itemgetter(i), tree) for i in range(len(runs))]
 
@@ -317,7 +323,7 @@ def evaluate(runs: list[Run], training: Training, match: Callable, rival: int, p
     return [match(player, rival, key, deals) for player, key in zip(players, keys, strict=True)]
 
 
-def conclude(job: Job, training: Training, match: Callable, asked: Asked, console: Any) -> tuple[Halt, str]:
+def conclude(job: Job, training: Training, match: Callable, asked: Asked, console: "Console") -> tuple[Halt, str]:
     """The final evaluation against every rival: on the terminal, and with the curve in every run's folder."""
     cfg, runs = job.cfg, job.runs
     try:
@@ -364,7 +370,7 @@ def flatten(found: Figures) -> dict[str, float]:
     return {name: value for name, value in columns.items() if math.isfinite(value)}
 
 
-def progress_bar(console: Any, disable: bool):
+def progress_bar(console: "Console", disable: bool):
     from rich import progress
 
     return progress.Progress(
@@ -390,7 +396,7 @@ def _speed_column():
     return Speed()
 
 
-def show(console: Any, lines: dict[str, Figures], whose: str = "") -> None:
+def show(console: "Console", lines: dict[str, Figures], whose: str = "") -> None:
     """The evaluation as a table on the terminal: a line for each figure."""
     from rich.table import Table
 

@@ -5,7 +5,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from typing import Any
+from types import FrameType
 
 
 class Asked:
@@ -14,7 +14,7 @@ class Asked:
     signal = 0
     at_once = False  # nothing is lost by stopping anywhere
 
-    def __call__(self, number: int, frame: Any) -> None:
+    def __call__(self, number: int, frame: FrameType | None) -> None:
         is_second = bool(self.signal) and number == signal.SIGINT
         self.signal = number
         if self.at_once or is_second:

@@ -15,6 +15,8 @@ from train.protocols import Figures, Protocol, ratio_and_error
 from train.references import reference
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from train.tournament import Pair, Results, Tournament
 
 ANCHOR_RATING = 1000.0
@@ -291,7 +293,7 @@ def strength_over_time(standing: Standing) -> bytes:
     return as_png(figure)
 
 
-def as_png(figure: Any) -> bytes:
+def as_png(figure: "Figure") -> bytes:
     """The bytes of a picture, the same for the same picture."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=120, metadata={"Software": None})

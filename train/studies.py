@@ -5,23 +5,23 @@ Ctrl-C and SIGTERM save a checkpoint; `--resume` goes on bit for bit.
 
 import dataclasses
 import math
-import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import chex
 import jax
-import tyro
+import optax
 
 from agents import checkpoints
+from agents.networks import Params
 from jaxgames import Env
 from jaxgames.options import UserError
-from train import pins
+from train import pins, scripts
 from train.folders import Folder
 from train.settings import resumed_config
 from train.signals import requests
 
-STOPPED, BAD_INPUT = 1, 2  # exit codes
+STOPPED = 1  # exit code
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,20 +51,15 @@ class StudyConfig:
 class Student(NamedTuple):
     """Everything that moves on; what a checkpoint holds."""
 
-    params: Any
-    optimiser: Any
+    params: Params
+    optimiser: optax.OptState
     key: chex.PRNGKey
     updates: chex.Array  # int32[]
 
 
 def main(config: type, study: Callable[[Any], int], description: str | None) -> int:
     """A script: settings from the command line, then the study; returns the exit code."""
-    try:
-        cfg: Any = tyro.cli(config, description=description)
-        return study(resumed_config(cfg) if cfg.resume else cfg)
-    except UserError as error:
-        print(error, file=sys.stderr)
-        return BAD_INPUT
+    return scripts.run(config, lambda cfg: study(resumed_config(cfg) if cfg.resume else cfg), description)
 
 
 def hold_networks(cfg: StudyConfig, folder: Folder, specs: tuple[str, ...], env: Env) -> pins.Pins:

@@ -18,7 +18,7 @@ import itertools
 import pathlib
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import chex
 import jax
@@ -28,8 +28,8 @@ import optax
 import tyro
 
 from agents import networks
-from agents.networks import Model
-from jaxgames import Env, records
+from agents.networks import Model, Params
+from jaxgames import Env, State, records
 from jaxgames.options import UserError, read_option
 from jaxgames.records import Record, RecordError
 from train import pins, studies
@@ -75,7 +75,7 @@ class Config(StudyConfig):
 class Decisions(NamedTuple):
     """Some decisions, [row, ...]."""
 
-    states: Any
+    states: State
     actions: chex.Array  # int32[row]  what was chosen
     weight: chex.Array  # float32[row]  0 for what does not count
 
@@ -195,7 +195,7 @@ def in_parts(games: Iterable[Record], size: int) -> Iterator[list[Record]]:
         yield part
 
 
-def decisions_of(games: list[Record]) -> tuple[Any, np.ndarray, np.ndarray]:
+def decisions_of(games: list[Record]) -> tuple[State, np.ndarray, np.ndarray]:
     """(states [place, ...], actions int32[place], places in which there was a choice) of these games.
 
     Where actions are many a mask takes more room than the state, and there is always a choice: nobody looks.
@@ -217,7 +217,7 @@ def minibatches(rows: np.ndarray, size: int) -> Iterator[np.ndarray]:
     yield from padded.reshape(-1, size)
 
 
-def gather(states: Any, actions: np.ndarray, rows: np.ndarray) -> Decisions:
+def gather(states: State, actions: np.ndarray, rows: np.ndarray) -> Decisions:
     places = np.maximum(rows, 0)
     return Decisions(
         jax.tree.map(lambda leaf: leaf[places], states), jnp.asarray(actions[places]), jnp.float32(rows >= 0)
@@ -227,7 +227,7 @@ def gather(states: Any, actions: np.ndarray, rows: np.ndarray) -> Decisions:
 # -- study ------------------------------------------------------------------------------------------------------------
 
 
-def judge(model: Model, params: Any, decisions: Decisions) -> tuple[chex.Array, chex.Array]:
+def judge(model: Model, params: Params, decisions: Decisions) -> tuple[chex.Array, chex.Array]:
     """(nats, share of agreement): what the decisions cost the network, and how many of them it would take."""
 
     def of_one(state, action):
@@ -254,7 +254,7 @@ def learn(
 # -- measure ----------------------------------------------------------------------------------------------------------
 
 
-def measure(cfg: Config, examine: Callable, params: Any, games: list[Record]) -> dict[str, float]:
+def measure(cfg: Config, examine: Callable, params: Params, games: list[Record]) -> dict[str, float]:
     """Top-1 accuracy and loss on decisions with a choice, and top-1 on all: without a choice everybody is right."""
     total = np.zeros(2)
     num_choices = num_decisions = 0

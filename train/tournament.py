@@ -17,7 +17,7 @@ import pathlib
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import chex
 import jax
@@ -29,12 +29,15 @@ import jaxgames
 from agents.basic import Thinker, as_thinker
 from jaxgames import Env
 from jaxgames.options import UserError, read_option
-from train import pins, standings
+from train import pins, scripts, standings
 from train.matches import Played, play_batch
 from train.protocols import Counts, Moments, Protocol, moments, protocol_of
 from train.signals import requests
 
-BAD_INPUT, NO_ROOM = 2, 1
+if TYPE_CHECKING:
+    from rich.console import Console
+
+NO_ROOM = 1  # exit code
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,15 +93,6 @@ class Pair(NamedTuple):
 Results = dict[Pair, dict[int, dict[str, Moments]]]  # by pair, then by chunk: figures
 
 
-def main() -> int:
-    try:
-        cfg = tyro.cli(Tournament, description=__doc__)
-        return hold(cfg)
-    except UserError as error:
-        print(error, file=sys.stderr)
-        return BAD_INPUT
-
-
 def hold(cfg: Tournament) -> int:
     """Play what is missing, then write the table; returns the exit code."""
     from rich.console import Console
@@ -139,7 +133,7 @@ def hold(cfg: Tournament) -> int:
 
 
 def play_missing(
-    cfg: Tournament, env: Env, protocol: Protocol, players: list, folder: pathlib.Path, console: Any
+    cfg: Tournament, env: Env, protocol: Protocol, players: list, folder: pathlib.Path, console: "Console"
 ) -> Results:
     """Every chunk of every pair that is not on disk yet; all pairs move on together."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -280,4 +274,4 @@ def enter(results: Results, pair: Pair, chunk: int, views: list[dict[str, Moment
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(scripts.run(Tournament, hold, __doc__))

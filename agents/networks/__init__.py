@@ -102,7 +102,7 @@ def load(path: str, env: Env) -> tuple[Model, Params]:
     return model, items["params"]
 
 
-def load_honest(path: str, env: Env) -> tuple[Model, Any]:
+def load_honest(path: str, env: Env) -> tuple[Model, Params]:
     """`load`, refused if the network reads what its player may not know."""
     model, params = load(path, env)
     if model.version not in env.honest_versions:

@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 
 from agents.networks.lstm import SequenceModel, Sequences
-from agents.networks.model import Output, hidden_layer
-from jaxgames import Env
+from agents.networks.model import Output, Params, hidden_layer
+from jaxgames import Env, State
 from jaxgames.options import UserError
 from jaxgames.schafkopf.cards import NUM_CARDS, NUM_SEATS
 
@@ -59,22 +59,22 @@ class HandsModel(SequenceModel):
 
     plays = False
 
-    def places(self, params: Any, state: Any, seat: chex.Array) -> chex.Array:
+    def places(self, params: Params, state: State, seat: chex.Array) -> chex.Array:
         """float32[card, place]: how likely each card is in the hand of each of the next seats, or of none of them."""
         return jax.nn.softmax(self._apply(params, "__call__", self.look(state, seat)), axis=-1)
 
-    def remember(self, params: Any, cards: chex.Array) -> chex.Array:
+    def remember(self, params: Params, cards: chex.Array) -> chex.Array:
         """float32[length, width] after 0, 1, .. all of the cards [time, feature]."""
         return self._apply(params, "remember", cards)
 
-    def judge(self, params: Any, info: chex.Array, memory: chex.Array) -> chex.Array:
+    def judge(self, params: Params, info: chex.Array, memory: chex.Array) -> chex.Array:
         """float32[..., card, place], logits, from the information and the memory of some decisions."""
         return self._apply(params, "judge", info, memory)
 
-    def _apply(self, params: Any, method: str, *arguments: Any) -> chex.Array:
+    def _apply(self, params: Params, method: str, *arguments: chex.Array | Sequences) -> chex.Array:
         return self.network.apply(params, *arguments, method=method)  # type: ignore[return-value]
 
-    def read(self, params: Any, view: Any) -> Output:
+    def read(self, params: Params, view: Sequences) -> Output:
         raise UserError("networks: a network of the kind hands predicts cards and does not play; write hp:10,40,<it>")
 
 

@@ -81,11 +81,11 @@ class HybridModel(Model[State]):
         card, (x, y), orientation = choice
         return self.env.snap(state, (card, x, y, orientation))
 
-    def keep(self, state: State, seat: chex.Array, view: Any, legal: Any) -> Kept:
+    def keep(self, state: State, seat: chex.Array, view: chex.Array, legal: chex.Array) -> Kept:
         del view, legal
         return Kept(state, seat)
 
-    def recall(self, kept: Kept) -> tuple[Any, Any]:
+    def recall(self, kept: Kept) -> tuple[chex.Array, chex.Array]:
         return self.look(kept.state, kept.seat), self.legal(kept.state)
 
 

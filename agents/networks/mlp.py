@@ -95,7 +95,7 @@ def through(layers: Sequence[nn.Dense], hidden: chex.Array) -> chex.Array:
     return hidden
 
 
-def first_outputs(key: chex.PRNGKey, shape: Sequence[int], dtype: Any = jnp.float32) -> chex.Array:
+def first_outputs(key: chex.PRNGKey, shape: Sequence[int], dtype: jax.typing.DTypeLike = jnp.float32) -> chex.Array:
     """Small policy columns, so that play starts near uniform; a value column of ordinary size."""
     policy_key, value_key = jax.random.split(key)
     policy = nn.initializers.orthogonal(0.01)(policy_key, (shape[0], shape[1] - 1), dtype)

@@ -190,7 +190,12 @@ def dense_layer(width: int, dtype: str, name: str | None = None, scale: float = 
     return nn.Dense(width, kernel_init=kernel_init, dtype=dtype, name=name, dot_general=row_products)
 
 
-def row_products(rows: chex.Array, kernel: chex.Array, dimensions: Any, precision: Any = None) -> chex.Array:
+def row_products(
+    rows: chex.Array,
+    kernel: chex.Array,
+    dimensions: jax.lax.DotDimensionNumbers,
+    precision: jax.lax.PrecisionLike = None,
+) -> chex.Array:
     """`lax.dot_general` as a dense layer calls it; many rows of a batch of decisions become one matrix.
 
     As it is, the gradient of the kernel is a sum over two axes (decision and row), for which XLA transposes both

@@ -119,7 +119,7 @@ class PointerModel(Model[State]):
         choices = points.legal_choices(self.env, state, found)
         return Legal(choices if self.shape is None else self.shape(state, choices), found)
 
-    def policy(self, heads: Any, legal: Legal) -> Categorical:
+    def policy(self, heads: chex.Array, legal: Legal) -> Categorical:
         return categorical(heads, legal.choices)
 
     def act(self, state: State, legal: Legal, choice: chex.Array) -> chex.Array:

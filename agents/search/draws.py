@@ -7,11 +7,11 @@ import chex
 import jax
 import jax.numpy as jnp
 
-from jaxgames import Env
+from jaxgames import Env, State
 
 # draw(key, state, player) -> (world, log weight float32[]). A world is one that `player` cannot tell from `state`; its
 # weight says how much likelier it is than the draw makes it. A pure function of what the player knows.
-Draw = Callable[[chex.PRNGKey, Any, chex.Array], tuple[Any, chex.Array]]
+Draw = Callable[[chex.PRNGKey, State, chex.Array], tuple[State, chex.Array]]
 
 
 def legal(env: Env, **how: Any) -> Draw:
@@ -20,8 +20,8 @@ def legal(env: Env, **how: Any) -> Draw:
 
 
 def several(
-    draw: Draw, key: chex.PRNGKey, state: Any, player: chex.Array, count: int, candidates: int = 1
-) -> tuple[Any, chex.Array]:
+    draw: Draw, key: chex.PRNGKey, state: State, player: chex.Array, count: int, candidates: int = 1
+) -> tuple[State, chex.Array]:
     """(worlds [world, ...], weights float32[world] with mean 1): `count` worlds of a player.
 
     With several candidates for each, they are chosen by their weights and count alike from then on.

@@ -6,7 +6,6 @@ simulations if it averages payouts; and with one legal deal it is perfect play.
 """
 
 import math
-from typing import Any
 
 import chex
 import jax
@@ -16,8 +15,9 @@ import numpy as np
 from agents.inference import NO_ACTION, schafkopf_past
 from agents.search import playout
 from agents.search.moves import moves_of
-from jaxgames import Env, pick
+from jaxgames import pick
 from jaxgames.cards import kth_member
+from jaxgames.schafkopf import SchafkopfEnv, State
 from jaxgames.schafkopf.cards import NUM_CARDS, NUM_SEATS, bit, union
 from jaxgames.schafkopf.determinize import gather_evidence
 from jaxgames.schafkopf.state import gone, num_played, seats
@@ -28,18 +28,18 @@ MOST_TRICKS = 3
 PART = 6  # deals solved at a time: those of three tricks then stay in the cache
 
 
-def is_endgame(state: Any, tricks: int) -> chex.Array:
+def is_endgame(state: State, tricks: int) -> chex.Array:
     """bool[]: at most this many tricks are not complete."""
     return num_played(state) >= NUM_CARDS - NUM_SEATS * tricks
 
 
-def best_reply(env: Env, state: Any, player: chex.Array, tricks: int) -> chex.Array:
+def best_reply(env: SchafkopfEnv, state: State, player: chex.Array, tricks: int) -> chex.Array:
     """int32[], the best action of `player`, who is to move in the last `tricks` tricks; the lowest id of equals."""
     payouts = mean_payouts(env, state, player, tricks)
     return kth_member(moves_of(env, state).legal, jnp.argmax(payouts))
 
 
-def mean_payouts(env: Env, state: Any, player: chex.Array, tricks: int) -> chex.Array:
+def mean_payouts(env: SchafkopfEnv, state: State, player: chex.Array, tricks: int) -> chex.Array:
     """float32[move]: of the k-th legal action, the mean over all legal deals; -inf beyond the last."""
 
     numbers = jnp.arange(num_deals([tricks] * NUM_HIDDEN))
@@ -79,7 +79,7 @@ def _ways() -> np.ndarray:
 WAYS = _ways()
 
 
-def deal(env: Any, state: Any, player: chex.Array, number: chex.Array) -> tuple[Any, chex.Array]:
+def deal(env: SchafkopfEnv, state: State, player: chex.Array, number: chex.Array) -> tuple[State, chex.Array]:
     """(world, bool[]): deal number `number` of the unseen cards, and whether the history was legal with it (SC-52).
 
     The deals are in order: those that give the first unseen card to the next seat, then to the one after it, ...
@@ -107,7 +107,7 @@ def deal(env: Any, state: Any, player: chex.Array, number: chex.Array) -> tuple[
     return world, is_legal & exists
 
 
-def replay(env: Any, world: Any) -> tuple[Any, chex.Array]:
+def replay(env: SchafkopfEnv, world: State) -> tuple[State, chex.Array]:
     """The state to which the world's own history leads, and bool[]: every action of it was legal."""
     past = schafkopf_past(env, world)
 
@@ -120,7 +120,7 @@ def replay(env: Any, world: Any) -> tuple[Any, chex.Array]:
     return jax.lax.scan(turn, (past.first, jnp.bool_(True)), past.actions)[0]
 
 
-def solve(env: Any, world: Any, tricks: int) -> chex.Array:
+def solve(env: SchafkopfEnv, world: State, tricks: int) -> chex.Array:
     """float32[move, seat]: payouts after the k-th legal action, everybody playing on perfectly for themselves.
 
     Every line of play is played: number k of a player's legal cards at every turn. Lines that ask for a card that is

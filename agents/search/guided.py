@@ -5,7 +5,7 @@ more than it will; the tree itself lets players answer each other's hidden cards
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import chex
 import jax
@@ -16,11 +16,11 @@ from agents.search import draws
 from agents.search.draws import Draw
 from agents.search.pimc import CHANCE_AFTER_A_MOVE
 from agents.search.rollouts import SURE, favourite
-from jaxgames import Env, make
+from jaxgames import Env, State, make
 from jaxgames.options import read_float, read_int
 
 if TYPE_CHECKING:
-    from agents.networks import Model
+    from agents.networks import Model, Params
 
 NO_NODE = -1
 
@@ -29,7 +29,7 @@ class Guide(NamedTuple):
     """A network as a search asks it."""
 
     model: "Model"
-    params: Any
+    params: "Params"
     rewards: Env  # the game with the rewards that the network learned from
     scale: float  # of these rewards in its values
 
@@ -47,7 +47,7 @@ class Tree(NamedTuple):
 class Walk(NamedTuple):
     """On the way down."""
 
-    state: Any
+    state: State
     earned: chex.Array  # float32[seat]  since the root
     node: chex.Array  # int32[]  the last one passed
     on_path: chex.Array  # bool[node]
@@ -98,7 +98,7 @@ def guided(env: Env, guide: Guide, num_worlds: int, simulations: int, exploratio
         place = jnp.where(tree.parent == 0, tree.choice, tree.prior.shape[-1])
         return jnp.zeros(tree.prior.shape[-1], jnp.int32).at[place].add(tree.visits, mode="drop")
 
-    def act(key: chex.PRNGKey, state: Any, player: chex.Array) -> chex.Array:
+    def act(key: chex.PRNGKey, state: State, player: chex.Array) -> chex.Array:
         world_key, grow_key = jax.random.split(key)
         worlds, weights = draws.several(draw, world_key, state, player, num_worlds)
         keys = jax.random.split(grow_key, num_worlds)
@@ -111,7 +111,7 @@ def guided(env: Env, guide: Guide, num_worlds: int, simulations: int, exploratio
     return act
 
 
-def judge(guide: Guide, state: Any) -> tuple[chex.Array, chex.Array]:
+def judge(guide: Guide, state: State) -> tuple[chex.Array, chex.Array]:
     """(policy of the player to move float32[choice], value of every seat from its own view float32[seat])."""
     model, seats = guide.model, jnp.arange(guide.model.env.num_players, dtype=jnp.int32)
     said = jax.vmap(lambda seat: model.read(guide.params, model.look(state, seat)))(seats)
@@ -119,7 +119,7 @@ def judge(guide: Guide, state: Any) -> tuple[chex.Array, chex.Array]:
     return policy.widths / policy.total, said.value  # type: ignore[attr-defined]
 
 
-def legal_choices(guide: Guide, state: Any, count: int) -> chex.Array:
+def legal_choices(guide: Guide, state: State, count: int) -> chex.Array:
     """bool[choice], of the player to move."""
     even = guide.model.policy(jnp.zeros(count), guide.model.legal(state))
     return even.widths > 0  # type: ignore[attr-defined]
@@ -128,7 +128,7 @@ def legal_choices(guide: Guide, state: Any, count: int) -> chex.Array:
 def grow(
     env: Env,
     guide: Guide,
-    world: Callable[[chex.PRNGKey], Any],
+    world: Callable[[chex.PRNGKey], State],
     key: chex.PRNGKey,
     simulations: int,
     exploration: float,
@@ -164,7 +164,7 @@ def grow(
     return jax.lax.scan(simulate, tree, (numbers, jax.random.split(key, simulations)))[0]
 
 
-def descend(env: Env, guide: Guide, tree: Tree, root: Any, exploration: float) -> Walk:
+def descend(env: Env, guide: Guide, tree: Tree, root: State, exploration: float) -> Walk:
     """Down by PUCT until a choice is made for the first time, or the game is over."""
     nodes, count = jnp.arange(len(tree.parent)), tree.prior.shape[-1]
     visits = tree.visits.astype(jnp.float32)

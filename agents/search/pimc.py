@@ -1,7 +1,6 @@
 """Perfect-information Monte Carlo: search in sampled worlds, then a vote (SC-58)."""
 
 from collections.abc import Callable
-from typing import Any
 
 import chex
 import jax
@@ -10,8 +9,10 @@ import jax.numpy as jnp
 from agents.search import draws, playout, tree
 from agents.search.draws import Draw
 from agents.search.tree import Search
-from jaxgames import Env
+from jaxgames import Env, State
 from jaxgames.options import check_choice, read_float, read_int
+from jaxgames.schafkopf import SchafkopfEnv
+from jaxgames.schafkopf import State as SchafkopfState
 
 # After a move of these games chance speaks: a simulation that knew what it will say would play with tomorrow's cards.
 CHANCE_AFTER_A_MOVE = ("skyjo", "saboteur")
@@ -37,14 +38,14 @@ def pimc(
     search = read_search(env, simulations, exploration, scale, playouts)
     act = search_worlds(env, search, read_int(env.id, "worlds", worlds, 1, 100_000), draw)
     tricks = read_int(env.id, "endgame", endgame, 0, 3 if env.id == "schafkopf" else 0)
-    return act if tricks == 0 else solving(env, act, tricks)
+    return solving(env, act, tricks) if tricks and isinstance(env, SchafkopfEnv) else act
 
 
-def solving(env: Env, act: Callable, tricks: int):
+def solving(env: SchafkopfEnv, act: Callable, tricks: int):
     """`act`, but for the last tricks of Schafkopf, which are solved."""
     from agents.search.endgame import best_reply, is_endgame
 
-    def decide(key: chex.PRNGKey, state: Any, player: chex.Array) -> chex.Array:
+    def decide(key: chex.PRNGKey, state: SchafkopfState, player: chex.Array) -> chex.Array:
         ends = is_endgame(state, tricks)
         # Loops of one turn or none: under `vmap` a condition would let all games do both.
         action = jax.lax.fori_loop(0, (~ends).astype(jnp.int32), lambda *_: act(key, state, player), jnp.int32(0))
@@ -73,7 +74,7 @@ def search_worlds(env: Env, search: Search, num_worlds: int, draw: Draw, candida
     A world's simulations count by its weight; see `draws.several` for `candidates`.
     """
 
-    def visits(key: chex.PRNGKey, state: Any, player: chex.Array) -> chex.Array:
+    def visits(key: chex.PRNGKey, state: State, player: chex.Array) -> chex.Array:
         """float32[action], over all worlds."""
         world_key, grow_key = jax.random.split(key)
         worlds, weights = draws.several(draw, world_key, state, player, num_worlds, candidates)
@@ -89,7 +90,7 @@ def search_worlds(env: Env, search: Search, num_worlds: int, draw: Draw, candida
 
         return weights @ jax.vmap(one)(worlds, jax.random.split(grow_key, num_worlds)).astype(jnp.float32)
 
-    def act(key: chex.PRNGKey, state: Any, player: chex.Array) -> chex.Array:
+    def act(key: chex.PRNGKey, state: State, player: chex.Array) -> chex.Array:
         legal = env.legal_action_mask(state)
         return jnp.argmax(jnp.where(legal, visits(key, state, player), -1)).astype(jnp.int32)
 

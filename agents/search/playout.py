@@ -7,10 +7,11 @@ import chex
 import jax
 import jax.numpy as jnp
 
-from jaxgames import Env
+from jaxgames import Env, State
+from jaxgames.env import StateT
 
-Payoff = Callable[[Any, Any], chex.Array]  # (root, end) -> float32[seat]
-Choose = Callable[[Any, chex.PRNGKey, chex.Array], chex.Array]  # (state, key of the playout, number of the turn)
+Payoff = Callable[[State, State], chex.Array]  # (root, end) -> float32[seat]
+Choose = Callable[[State, chex.PRNGKey, chex.Array], chex.Array]  # (state, key of the playout, number of the turn)
 
 # What counts as one stretch of play. Beyond it lie deals that nobody can know, and that decide nothing now.
 STRETCH: dict[str, Callable[[Any], chex.Array]] = {
@@ -21,7 +22,7 @@ STRETCH: dict[str, Callable[[Any], chex.Array]] = {
 }
 
 
-def is_over(env: Env, root: Any, state: Any) -> chex.Array:
+def is_over(env: Env, root: State, state: State) -> chex.Array:
     """bool[]: the game has ended, or the round in which `root` lies."""
     stretch = STRETCH.get(env.id)
     return state.done if stretch is None else state.done | (stretch(state) != stretch(root))
@@ -40,12 +41,12 @@ def points(env: Env) -> Payoff:
     return gained
 
 
-def step(env: Env, state: Any, action: chex.Array) -> Any:
+def step(env: Env, state: StateT, action: chex.Array) -> StateT:
     """`env.step` for an action that is known to be legal, without asking again and without paying for it."""
     return env.rooms.rules.play(env, state, action).replace(step_count=state.step_count + 1)
 
 
-def play_on(env: Env, choose: Choose, root: Any, state: Any, key: chex.PRNGKey) -> Any:
+def play_on(env: Env, choose: Choose, root: StateT, state: StateT, key: chex.PRNGKey) -> StateT:
     """The state in which the stretch of `root` is over, `choose` deciding for every seat until then."""
 
     def turn(carry):
@@ -61,7 +62,7 @@ def random_choice(env: Env) -> Choose:
     return lambda state, key, number: env.random_action(state, random_word(key, number))
 
 
-def agent_choice(agent: Callable[[chex.PRNGKey, Any, chex.Array], chex.Array]) -> Choose:
+def agent_choice(agent: Callable[[chex.PRNGKey, State, chex.Array], chex.Array]) -> Choose:
     """As an agent decides."""
     return lambda state, key, number: agent(jax.random.fold_in(key, number), state, state.current_player)
 

@@ -5,7 +5,7 @@ the world. Here every seat of every world decides from its own view, so that no 
 """
 
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import chex
 import jax
@@ -14,11 +14,11 @@ import jax.numpy as jnp
 from agents.basic import Thinker
 from agents.search import draws, playout
 from agents.search.draws import Draw
-from jaxgames import Env
+from jaxgames import Env, State
 from jaxgames.options import check_choice, read_float, read_int
 
 if TYPE_CHECKING:
-    from agents.networks import Model
+    from agents.networks import Model, Params
 
 SURE = 0.98  # the probability from which a network is taken at its word
 
@@ -51,18 +51,18 @@ def rollouts(
     return Thinker(favourite(model, params, read_float(env.id, "sure", sure, 0.0, 1.0)), think)
 
 
-def favourite(model: "Model", params: Any, sure: float):
+def favourite(model: "Model", params: "Params", sure: float):
     """`glance` of a search with a network: its likeliest action, and whether that has a probability of `sure`."""
     from agents import networks
 
-    def glance(state: Any, player: chex.Array) -> tuple[chex.Array, chex.Array]:
+    def glance(state: State, player: chex.Array) -> tuple[chex.Array, chex.Array]:
         likely, actions = networks.likeliest(model, params, state, player, 1)
         return actions[0].astype(jnp.int32), likely[0] >= sure
 
     return glance
 
 
-def roll_out(env: Env, model: "Model", params: Any, num_worlds: int, num_actions: int, margin: float, draw: Draw):
+def roll_out(env: Env, model: "Model", params: "Params", num_worlds: int, num_actions: int, margin: float, draw: Draw):
     """The agent, for worlds drawn in any way.
 
     Worlds go where actions are close: first all actions are tried, then the likeliest and the better half of the
@@ -81,7 +81,7 @@ def roll_out(env: Env, model: "Model", params: Any, num_worlds: int, num_actions
 
     everywhere = jax.vmap(jax.vmap(worth, (None, None, 0, None)), (0, 0, None, None))
 
-    def act(key: chex.PRNGKey, state: Any, player: chex.Array) -> chex.Array:
+    def act(key: chex.PRNGKey, state: State, player: chex.Array) -> chex.Array:
         world_key, play_key = jax.random.split(key)
         likely, actions = networks.likeliest(model, params, state, player, num_actions)
         worlds, weights = draws.several(draw, world_key, state, player, num_worlds)

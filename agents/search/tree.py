@@ -6,7 +6,7 @@ every player: its backup knows one number and a discount, which fits two sides, 
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import chex
 import jax
@@ -14,7 +14,7 @@ import jax.numpy as jnp
 
 from agents.search.moves import NO_MOVE, draw_action, find_moves, moves_of
 from agents.search.playout import Choose, Payoff, is_over, play_on, random_word, step
-from jaxgames import Env
+from jaxgames import Env, State
 from jaxgames.cards import set_of
 
 NO_NODE = -1
@@ -56,7 +56,7 @@ def new_tree(env: Env, search: Search) -> Tree:
     )
 
 
-def grow(env: Env, search: Search, world: Callable[[chex.PRNGKey], Any], key: chex.PRNGKey) -> Tree:
+def grow(env: Env, search: Search, world: Callable[[chex.PRNGKey], State], key: chex.PRNGKey) -> Tree:
     """A tree after all simulations. `world(key)` is the state in which one begins."""
 
     def simulate(tree, x):
@@ -81,7 +81,7 @@ def grow(env: Env, search: Search, world: Callable[[chex.PRNGKey], Any], key: ch
 class Walk(NamedTuple):
     """On the way down."""
 
-    state: Any
+    state: State
     node: chex.Array  # int32[]  the last one passed
     on_path: chex.Array  # bool[node]  the root and all nodes passed
     depth: chex.Array  # uint32[]
@@ -89,7 +89,7 @@ class Walk(NamedTuple):
     leaves: chex.Array  # bool[]  it was an untried one
 
 
-def descend(env: Env, search: Search, tree: Tree, root: Any, key: chex.PRNGKey) -> Walk:
+def descend(env: Env, search: Search, tree: Tree, root: State, key: chex.PRNGKey) -> Walk:
     """Down by UCB until something is untried, which is then tried, or the game is over."""
     nodes = jnp.arange(len(tree.parent))
     visits = jnp.maximum(tree.visits, 1).astype(jnp.float32)

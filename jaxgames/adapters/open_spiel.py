@@ -59,7 +59,8 @@ class CardGame(pyspiel.Game):
     def __init__(self, params: dict[str, str | int] | None = None):
         given = PARAMETERS | (params or {})
         env = jaxgames.make(self.name, **json.loads(str(given["options"]).replace(";", ",")))
-        self.run, self.deals, self.version = compiled(env), int(given["deals"]), str(given["version"]) or None
+        given["version"] = given["version"] or env.observation_versions[0]  # OpenSpiel 1.6 cannot read "" again
+        self.run, self.deals, self.version = compiled(env), int(given["deals"]), str(given["version"])
         about = pyspiel.GameInfo(
             num_distinct_actions=env.num_actions,
             max_chance_outcomes=self.deals,
