@@ -189,7 +189,6 @@ def test_bad_budgets_are_refused_in_a_sentence():
         "rollouts:skullking",
         "search:skullking",
         "rollouts:schafkopf,sure=2",
-        "rollouts:schafkopf,playouts=rule",
         "search:schafkopf,sure=much",
         "pimc:1,1,a=3",
     )

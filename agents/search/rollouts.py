@@ -31,14 +31,12 @@ def rollouts(
     margin: str | float = 0.5,
     belief: str = "rules",
     sure: str | float = SURE,
-    playouts: str = "sampled",
 ):
     """A network that thinks: the best of its likeliest `actions`, by what they are worth in up to `worlds` worlds.
 
     `margin` is how much the network's own opinion counts against what was seen (`gains`); 0 for nothing. All worlds
     that the rules allow count alike, or with `belief=policy` by how likely the network would have played as was played.
-    What the network gives a probability of `sure` or more is played at once. `playouts` says how worlds are played on:
-    as the network samples, or `greedy`.
+    What the network gives a probability of `sure` or more is played at once.
     """
     from agents import networks
     from agents.inference import by_policy
@@ -49,8 +47,7 @@ def rollouts(
     model, params = networks.load_honest(network, env)
     by_rules = check_choice(env.id, "belief", belief, ("rules", "policy")) == "rules"
     draw = draws.legal(env) if by_rules else by_policy(env, model, params)
-    is_greedy = check_choice(env.id, "playouts", playouts, ("sampled", "greedy")) == "greedy"
-    think = roll_out(env, model, params, num_worlds, num_actions, weight, draw, is_greedy)
+    think = roll_out(env, model, params, num_worlds, num_actions, weight, draw)
     return Thinker(favourite(model, params, read_float(env.id, "sure", sure, 0.0, 1.0)), think)
 
 
@@ -65,16 +62,7 @@ def favourite(model: "Model", params: Any, sure: float):
     return glance
 
 
-def roll_out(
-    env: Env,
-    model: "Model",
-    params: Any,
-    num_worlds: int,
-    num_actions: int,
-    margin: float,
-    draw: Draw,
-    is_greedy: bool = False,
-):
+def roll_out(env: Env, model: "Model", params: Any, num_worlds: int, num_actions: int, margin: float, draw: Draw):
     """The agent, for worlds drawn in any way.
 
     Worlds go where actions are close: first all actions are tried, then the likeliest and the better half of the
@@ -83,7 +71,7 @@ def roll_out(
     """
     from agents import networks
 
-    decide = playout.agent_choice(networks.network_agent(model, params, is_greedy))
+    decide = playout.agent_choice(networks.network_agent(model, params))
     payoff = playout.points(env)
 
     def worth(key, world, action, player):
