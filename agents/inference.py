@@ -21,6 +21,8 @@ from jaxgames.schafkopf import SchafkopfEnv
 from jaxgames.schafkopf import State as SchafkopfState
 from jaxgames.schafkopf.cards import DOUBLE, FIRST_CARD, NO_DOUBLE, NO_SEAT, NUM_CARDS, NUM_SEATS, unpack
 from jaxgames.schafkopf.state import CONTRA, RETOUR, dealer, first_player
+from jaxgames.skullking.cards import BID
+from jaxgames.skullking.rules import open_round
 from jaxgames.tricks import seats_from
 
 if TYPE_CHECKING:
@@ -115,5 +117,15 @@ def schafkopf_past(env: SchafkopfEnv, state: SchafkopfState) -> Past[SchafkopfSt
     )
 
 
+def skullking_past(env: Any, state: Any) -> Past:
+    """The bids of the round in order. Of what follows the state tells less: Rosie's choice of a leader is forgotten.
+
+    Bids that are not revealed yet were drawn with the world, and are as much evidence of the hands drawn with them.
+    """
+    first = open_round(env, state, state.round)
+    bids = state.bids[seats_from(first.leader, env.num_players)]
+    return Past(first, jnp.where(bids >= 0, BID + bids, NO_ACTION).astype(jnp.int32))
+
+
 # Games whose state tells how it came about. Of others a record does: see `log_likelihood`.
-PASTS: dict[str, Callable[[Any, Any], Past]] = {"schafkopf": schafkopf_past}
+PASTS: dict[str, Callable[[Any, Any], Past]] = {"schafkopf": schafkopf_past, "skullking": skullking_past}

@@ -12,11 +12,13 @@ import pytest
 import agents
 import jaxgames
 from agents import checkpoints, inference, networks, predict
-from agents.inference import NO_ACTION, Past, by_policy, log_likelihood, schafkopf_past
+from agents.inference import NO_ACTION, Past, by_policy, log_likelihood, schafkopf_past, skullking_past
 from agents.networks import Model, Output, consider
 from agents.networks.hands import NOBODY
 from jaxgames.options import UserError
 from jaxgames.schafkopf.cards import FIRST_CARD, NAMES, NO_DOUBLE, NUM_CARDS
+from jaxgames.skullking.cards import PLAY
+from tests import skullking_positions
 from tests.schafkopf_positions import DEAL_A, NO_CONTRA, action_id, after, given, legal, smallest, step
 from tests.schafkopf_worlds import is_legal_deal, mid_game_states, proposals, replays
 from tests.sixth_game import BET, KuhnEnv
@@ -317,9 +319,20 @@ def test_a_past_is_every_decision_in_order(history, config):
         state, played = after(env, state, token), [*played, action_id(token)]
 
 
+def test_the_past_of_a_round_of_skull_king_is_its_bids():
+    """From the first bid on, and still when cards have left the hands."""
+    env = jaxgames.make("skullking", num_players=3, hand_sizes=[2])
+    deal = skullking_positions.deal(["R5 P3", "R7 C2", "R9 M4"], starter=1)
+    states = skullking_positions.play(env, env.init(jax.random.key(0), deal=deal), [1, 2, 0, PLAY, PLAY, PLAY])
+    for number, state in enumerate(states):
+        past = jax.device_get(skullking_past(env, state))
+        assert past.actions[past.actions != NO_ACTION].tolist() == [1, 2, 0][:number]
+        chex.assert_trees_all_equal(past.first.replace(step_count=0), states[0].replace(step_count=0))
+
+
 def test_a_game_that_does_not_tell_its_past_is_refused():
     with pytest.raises(UserError, match="tells its past"):
         by_policy(jaxgames.make("skyjo"), None, None)
-    for spec in ("rollouts:skullking,belief=policy", "infer:skullking"):
+    for spec in ("rollouts:magictrick,belief=policy", "infer:magictrick"):
         with pytest.raises(UserError, match="tells its past"):
-            agents.make(spec, jaxgames.make("skullking"))
+            agents.make(spec, jaxgames.make("magictrick"))

@@ -23,7 +23,7 @@ from jaxgames.options import UserError
 from jaxgames.saboteur.state import MINERS, SABOTEURS, UNDECIDED
 from jaxgames.skullking import metrics
 from tests.sixth_game import BET, PASS, KuhnEnv
-from train import matches, protocols, references, scripts, standings, tournament
+from train import matches, over_time, protocols, references, scripts, standings, tournament
 from train.matches import Played
 from train.protocols import Counts, Protocol, moments, protocol_of, ratio_and_error
 from train.tournament import Pair, Tournament
@@ -507,3 +507,19 @@ def test_the_players_of_the_rules_pages_exist():
     assert (
         references.reference(jaxgames.make("skyjo", num_players=3), "", "ev_greedy", "random", "wins_percent") is None
     )
+
+
+def test_strength_is_read_from_the_table_and_drawn_over_costs(finished, tmp_path, monkeypatch, capsys):
+    table, costs = tmp_path / "table.csv", tmp_path / "costs.csv"
+    table.write_bytes((finished / "table.csv").read_bytes())
+    costs.write_text("agent," + ",".join(standings.COSTS) + "\nbold,0.25,3,12\n")
+    monkeypatch.setattr("sys.argv", ["over_time.py", str(table), str(costs), "--against", "timid"])
+    assert over_time.main() == 0
+    assert (tmp_path / "table_time.png").read_bytes().startswith(b"\x89PNG")
+    figure, strength = over_time.read_strength(table, "timid")
+    assert set(strength) == {"bold", "timid", "random"}  # it also played itself
+    assert strength["bold"] == figures(finished)["bold", "timid", figure]
+    with pytest.raises(UserError, match="no game against nobody"):
+        over_time.read_strength(table, "nobody")
+    with pytest.raises(UserError, match="no table of a tournament"):
+        over_time.read_strength(costs, "timid")

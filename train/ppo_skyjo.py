@@ -21,7 +21,6 @@ import jaxgames
 from agents import networks
 from jaxgames.skyjo.cards import VALUES, Slot
 from jaxgames.skyjo.state import State
-from jaxgames.skyjo.state import State
 from train import opponents, runs, seeing
 from train.ppo import Task
 from train.settings import RunConfig

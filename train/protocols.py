@@ -33,6 +33,11 @@ class Counts(NamedTuple):
     whole: chex.Array  # float32[deal]
 
 
+def one_and_the_rest(one: agents.Agent, rest: agents.Agent) -> Sequence[agents.Agent]:
+    """A lineup as it reads: 0 is one agent, 1 the other."""
+    return one, rest
+
+
 class Protocol(NamedTuple):
     """A way to measure one agent against another, which takes the rest of the table or the other side."""
 
@@ -41,7 +46,7 @@ class Protocol(NamedTuple):
     lineup: np.ndarray  # int[rotation, seat], indices into what `cast` returns
     measure: Callable[[Env, Played], dict[str, Counts]]  # what agent 0 of the lineup achieved; can be jitted
     watch: Watch | None = None  # what is counted along a game
-    cast: Callable[[agents.Agent, agents.Agent], Sequence[agents.Agent]] = lambda one, rest: (one, rest)
+    cast: Callable[[agents.Agent, agents.Agent], Sequence[agents.Agent]] = one_and_the_rest
     rating: tuple[str, float] | None = None  # the figure, in percent, that ratings explain, and its value among equals
     also: tuple[str, ...] = ()  # figures that a card shows beside the headline
 

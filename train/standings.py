@@ -5,6 +5,7 @@ import io
 import math
 import os
 import pathlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -277,16 +278,22 @@ def heat_map(standing: Standing) -> bytes:
 
 def strength_over_time(standing: Standing) -> bytes:
     """How strong each agent is over the CPU time of its decisions, as a PNG."""
+    name, strength, error = standing.strength
+    found = {agent: each for agent, *each in zip(standing.agents, strength, error, strict=True)}
+    return over_time(name, found, standing.costs)
+
+
+def over_time(name: str, strength: dict[str, Sequence[float]], costs: dict[str, dict[str, float]]) -> bytes:
+    """(mean, error) of each agent whose costs are known, over the CPU time of its decisions, as a PNG."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 4.5), layout="tight")
     axes = figure.subplots()
-    name, strength, error = standing.strength
-    for agent, each, spread in zip(standing.agents, strength, error, strict=True):
-        if agent in standing.costs:
-            milliseconds = 1000 / standing.costs[agent][COSTS[2]]
-            axes.errorbar(milliseconds, each, spread, fmt="o", capsize=3)
-            axes.annotate(agent, (milliseconds, each), xytext=(5, 5), textcoords="offset points", fontsize=8)
+    for agent, (mean, error) in strength.items():
+        if agent in costs:
+            milliseconds = 1000 / costs[agent][COSTS[2]]
+            axes.errorbar(milliseconds, mean, error, fmt="o", capsize=3)
+            axes.annotate(agent, (milliseconds, mean), xytext=(5, 5), textcoords="offset points", fontsize=8)
     axes.set(xscale="log", xlabel="CPU milliseconds a decision", ylabel=name, title="Strength over time")
     axes.grid(alpha=0.3)
     axes.margins(x=0.15, y=0.1)

@@ -16,7 +16,7 @@ import os
 import pathlib
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import chex
@@ -31,7 +31,7 @@ from jaxgames import Env
 from jaxgames.options import UserError, read_option
 from train import pins, scripts, standings
 from train.matches import Played, play_batch
-from train.protocols import Counts, Moments, Protocol, moments, protocol_of
+from train.protocols import Counts, Moments, Protocol, moments, one_and_the_rest, protocol_of
 from train.signals import requests
 
 if TYPE_CHECKING:
@@ -188,12 +188,18 @@ def make_play(cfg: Tournament, env: Env, protocol: Protocol, players: list) -> C
             think=lambda key, state, player: jax.lax.switch(index, thoughts, key, state, player),
         )
 
+    def seated(pair: Pair) -> tuple[Sequence[agents.Agent], chex.Array]:
+        """(agents, lineup of them). Where the two only take seats, each agent is compiled once."""
+        if protocol.cast is one_and_the_rest:
+            return players, jnp.where(lineup == 0, pair.one, pair.rest)
+        return protocol.cast(seat(pair.one), seat(pair.rest)), lineup
+
     @jax.jit
     def run(pair: Pair, chunk: chex.Array) -> list[list[Counts]]:
         deal_keys = jax.random.split(jax.random.fold_in(deal_key, chunk), cfg.chunk)
         key = jax.random.fold_in(jax.random.fold_in(act_key, chunk), pair.one * len(players) + pair.rest)
-        cast = tuple(protocol.cast(seat(pair.one), seat(pair.rest)))
-        states, returns, log = play_batch(env, cast, protocol.watch, deal_keys, lineup, key)
+        cast, table = seated(pair)
+        states, returns, log = play_batch(env, tuple(cast), protocol.watch, deal_keys, table, key)
         views = [lineup, 1 - lineup] if protocol.is_symmetric else [lineup]
         found = [protocol.measure(env, Played(states, returns, view, log)) for view in views]
         names[:] = found[0]

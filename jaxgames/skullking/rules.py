@@ -270,15 +270,20 @@ def ask_harry(state: State, *, when: chex.Array) -> State:
 
 def close_round(env: "SkullKingEnv", state: State, points: chex.Array, *, when: chex.Array) -> State:
     """SK-34: add the points, then deal the next round or end the game."""
-    seats, rounds = env.num_players, len(env.hand_sizes)
+    rounds = len(env.hand_sizes)
     state = state.replace(total=state.total + jnp.where(when, points, 0).astype(jnp.int16))
     over = state.round + 1 == rounds
-    following = (state.round + 1).astype(jnp.int8)
-    dealt = computed_once(with_room_for_draw(state.dealt[jnp.minimum(following, rounds - 1)]))
-    leader = seat_after(state.starter, following, seats)
+    fresh = open_round(env, state, (state.round + 1).astype(jnp.int8))
+    return pick(when & ~over, fresh, state).replace(terminated=when & over)
+
+
+def open_round(env: "SkullKingEnv", state: State, number: chex.Array) -> State:
+    """SK-3: the round of this number before its first bid; behind the last one nonsense."""
+    dealt = computed_once(with_room_for_draw(state.dealt[jnp.minimum(number, len(env.hand_sizes) - 1)]))
+    leader = seat_after(state.starter, number, env.num_players)
     none = jnp.full_like(state.harry, -1)
-    fresh = state.replace(
-        round=following,
+    return state.replace(
+        round=number,
         phase=jnp.full_like(state.phase, BIDDING),
         current_player=leader,
         leader=leader,
@@ -299,7 +304,6 @@ def close_round(env: "SkullKingEnv", state: State, points: chex.Array, *, when: 
         discards=jnp.full_like(state.discards, NO_CARD),
         jade=none,
     )
-    return pick(when & ~over, fresh, state).replace(terminated=when & over)
 
 
 def cards_dealt(env: "SkullKingEnv", state: State) -> chex.Array:
