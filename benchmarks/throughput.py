@@ -5,10 +5,10 @@
     python benchmarks/throughput.py --device                          # a minute on a GPU: one line for the page
 
 One step is: the legal mask, a uniform legal action, `env.step`, and a restart of the games that ended (vector.py); with
-an observation also that of the player to move. The games play in as many parts as there are devices (`vector.shard`),
-and every core of a CPU is a device; `--one-part` leaves them on one. Compilation is measured apart. The best of
-several runs counts. Every game is measured in a process of its own. `--all` goes on with the training of every game
-(training.py) and what a search costs (search.py).
+an observation also that of the player to move. The games play in parts on all devices (`vector.shard`), and every core
+of a CPU is a device; `--one-part` leaves them together on one. Compilation is measured apart. The best of several runs
+counts. Every game is measured in a process of its own. `--all` goes on with the training of every game (training.py)
+and with what a search costs (search.py).
 """
 
 import argparse
@@ -188,7 +188,7 @@ def measure(env: Any, batch: int, version: str | None, shards: int | None, secon
 
     from jaxgames import vector
 
-    parts = 1 if not hasattr(vector, "shard") else shards or len(jax.devices())
+    parts = 1 if not hasattr(vector, "shard") else shards or vector.usual_parts(batch)
     # What a call allocates is paid by the page: short loops of large batches would measure that.
     length = max(32, min(128, 262144 // batch))
     step = vector.make_step(env, batch // parts)
@@ -224,6 +224,7 @@ def measure(env: Any, batch: int, version: str | None, shards: int | None, secon
         begin = time.perf_counter()
         states, _ = jax.block_until_ready(run(states, next(seeds)))
         times.append(time.perf_counter() - begin)
+    used = cpu_seconds() - busy
     memory: Any = run.memory_analysis()
     return {
         "batch": batch,
@@ -232,10 +233,12 @@ def measure(env: Any, batch: int, version: str | None, shards: int | None, secon
         "steps_per_second": batch * length / min(times),
         "median_steps_per_second": batch * length / sorted(times)[len(times) // 2],
         "loop_compile_seconds": compile_seconds,
-        "cores_busy": (cpu_seconds() - busy) / sum(times),
-        "cpu_nanoseconds": (cpu_seconds() - busy) / (len(times) * batch * length) * 1e9,
+        "cores_busy": used / sum(times),
+        "cpu_nanoseconds": used / (len(times) * batch * length) * 1e9,
         "bytes_per_state": sum(leaf.nbytes for leaf in jax.tree.leaves(states) if leaf.ndim) // batch,
-        "peak_megabytes": parts * (memory.argument_size_in_bytes + memory.temp_size_in_bytes) / 1e6,
+        "peak_megabytes": min(parts, len(jax.devices()))
+        * (memory.argument_size_in_bytes + memory.temp_size_in_bytes)
+        / 1e6,
         "runs": len(times),
     }
 
