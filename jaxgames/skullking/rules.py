@@ -299,7 +299,7 @@ def close_round(env: "SkullKingEnv", state: State, points: chex.Array, *, when: 
         discards=jnp.full_like(state.discards, NO_CARD),
         jade=none,
     )
-    return pick(when & ~over, fresh, state).replace(terminated=when & over)
+    return pick(computed_once(when & ~over), fresh, state).replace(terminated=when & over)
 
 
 def cards_dealt(env: "SkullKingEnv", state: State) -> chex.Array:
