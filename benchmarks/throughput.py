@@ -115,8 +115,10 @@ def everything(args: argparse.Namespace) -> None:
         found = in_process(game=wanted.game, options=wanted.options, rows=rows, seconds=args.seconds)
         found["peer"] = wanted.peer
         if args.before:
-            rows = [(batch, False, 1) for batch in wanted.batches] + [(4096, True, 1) for _ in wanted.observe[:1]]
-            before = in_process(args.before, game=wanted.game, options=wanted.options, rows=rows, seconds=args.seconds)
+            earlier = [(batch, False, 1) for batch in wanted.batches] + [(4096, True, 1) for _ in wanted.observe[:1]]
+            before = in_process(
+                args.before, game=wanted.game, options=wanted.options, rows=earlier, seconds=args.seconds
+            )
             found["before"], found["before_program"] = before["rows"], before["program"]
         write(folder, wanted.game, found)
     beside_them("search.py", *SEARCH, "--json", str(folder / "search.json"))

@@ -44,21 +44,21 @@ def main() -> None:
     if args.child:
         print(json.dumps(one_page(args.child, args)))
         return
-    found = {}
+    found: dict[str, dict[str, Any]] = {}
     if args.before:
         found["ppo_before"] = of_checkout(args.before)
     for page in args.pages or PAGES:
         command = [sys.executable, __file__, *sys.argv[1:], "--child", page]
-        report = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+        said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()[-1]
+        print(said, flush=True)
         name = "_".join(filter(None, ["ppo", page, args.preset, *args.set])).replace("=", "_")
-        found[name] = json.loads(report.splitlines()[-1])
-        print(report, end="", flush=True)
+        found[name] = json.loads(said)
     if args.out:
-        for name, report in found.items():
-            (pathlib.Path(args.out) / f"{name}.json").write_text(json.dumps(report, indent=1) + "\n")
-        from benchmarks import report as page
+        from benchmarks import report
 
-        page.write(pathlib.Path(args.out))
+        for name, each in found.items():
+            (pathlib.Path(args.out) / f"{name}.json").write_text(json.dumps(each, indent=1) + "\n")
+        report.write(pathlib.Path(args.out))
 
 
 def parse_arguments() -> argparse.Namespace:
