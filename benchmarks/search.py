@@ -12,6 +12,7 @@ its agents cost beside what they achieve. Agents that are in the file already ar
 import argparse
 import csv
 import functools
+import json
 import pathlib
 import resource
 
@@ -41,6 +42,11 @@ def main() -> None:
     if args.out:
         path = pathlib.Path(args.out)
         write(path, (read_costs(path) if path.exists() else {}) | found)
+    if args.json:
+        command = f"python benchmarks/search.py {env.id} {' '.join(args.agents)} --games {args.games}"
+        agents_costs = {spec: [cost[name] for name in COSTS] for spec, cost in found.items()}
+        report = {"game": env.id, "command": command, "agents": agents_costs}
+        pathlib.Path(args.json).write_text(json.dumps(report, indent=1) + "\n")
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -51,6 +57,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--games", type=int, default=64, help="at a time")
     parser.add_argument("--runs", type=int, default=2, help="batches")
     parser.add_argument("--out", default="", help="CSV file to write or to complete")
+    parser.add_argument("--json", default="", help="JSON file to write, for the page of all speeds")
     return parser.parse_args()
 
 

@@ -1,13 +1,14 @@
 """Speed of random legal play, of any game or of all of them beside their peers.
 
-    python benchmarks/throughput.py --all --before ../jaxgames-0.2    # a few minutes: JSON, plots and the page
+    python benchmarks/throughput.py --all --before ../jaxgames-0.2    # a quarter of an hour: JSON, plots and the page
     python benchmarks/throughput.py --game skullking --batches 4096 --observe --peer oh_hell
     python benchmarks/throughput.py --device                          # a minute on a GPU: one line for the page
 
 One step is: the legal mask, a uniform legal action, `env.step`, and a restart of the games that ended (vector.py); with
-an observation also that of the player to move. The games play in as many parts as there are devices (`vector.shard`),
-and every core of a CPU is a device; `--one-part` leaves them on one. Compilation is measured apart. The best of
-several runs counts. Every game is measured in a process of its own.
+an observation also that of the player to move. The games play in parts on all devices (`vector.shard`), and every core
+of a CPU is a device; `--one-part` leaves them together on one. Compilation is measured apart. The best of several runs
+counts. Every game is measured in a process of its own. `--all` goes on with the training of every game (training.py)
+and with what a search costs (search.py).
 """
 
 import argparse
@@ -42,6 +43,7 @@ ALL = (
     Rows("magictrick"),
     Rows("saboteur", batches=(256, 4096), observe=()),
 )
+SEARCH = ("schafkopf", "pimc:10,40", "rule", "random")
 
 
 def main() -> None:
@@ -93,7 +95,7 @@ def one_game(args: argparse.Namespace) -> None:
 
 
 def everything(args: argparse.Namespace) -> None:
-    """Peers first, then every game; with `--before` also the same rows of another checkout, in one part."""
+    """Peers, every game, every training, a search; with `--before` also the rows of another checkout, in one part."""
     from benchmarks import peers, report
 
     folder = pathlib.Path(args.out or PAGE)
@@ -105,19 +107,29 @@ def everything(args: argparse.Namespace) -> None:
     for name in peers.PGX:
         row = in_process(pgx=name, rows=[(4096, False, None)], seconds=args.seconds)["rows"][0]
         beside.append({"name": name, "library": "pgx", "decisions_per_second": row["steps_per_second"]})
-    write(folder, "peers", {"load": load, "peers": beside})
+    command = f"python benchmarks/throughput.py --all{' --before <checkout>' if args.before else ''}"
+    write(folder, "peers", {"load": load, "command": command, "peers": beside})
     for wanted in ALL:
         rows = [(batch, False, None) for batch in wanted.batches] + [(4096, False, 1)]
         rows += [(batch, True, None) for batch in wanted.observe]
         found = in_process(game=wanted.game, options=wanted.options, rows=rows, seconds=args.seconds)
         found["peer"] = wanted.peer
         if args.before:
-            rows = [(4096, False, 1), *[(4096, True, 1) for _ in wanted.observe[:1]]]
-            before = in_process(args.before, game=wanted.game, options=wanted.options, rows=rows, seconds=args.seconds)
-            found["before"] = before["rows"]
+            earlier = [(batch, False, 1) for batch in wanted.batches] + [(4096, True, 1) for _ in wanted.observe[:1]]
+            before = in_process(
+                args.before, game=wanted.game, options=wanted.options, rows=earlier, seconds=args.seconds
+            )
+            found["before"], found["before_program"] = before["rows"], before["program"]
         write(folder, wanted.game, found)
+    beside_them("search.py", *SEARCH, "--json", str(folder / "search.json"))
+    beside_them("training.py", "--out", str(folder), *(["--before", args.before] if args.before else []))
     print(f"measured in {time.perf_counter() - began:.0f} s")
     report.write(folder)
+
+
+def beside_them(script: str, *arguments: str) -> None:
+    """Another benchmark, in a process of its own."""
+    subprocess.run([sys.executable, str(pathlib.Path(__file__).parent / script), *arguments], check=True)
 
 
 def in_process(checkout: str = "", **wanted: Any) -> dict[str, Any]:
@@ -178,8 +190,9 @@ def measure(env: Any, batch: int, version: str | None, shards: int | None, secon
 
     from jaxgames import vector
 
-    parts = 1 if not hasattr(vector, "shard") else shards or len(jax.devices())
-    length = max(8, min(128, 262144 // batch))
+    parts = 1 if not hasattr(vector, "shard") else shards or vector.usual_parts(batch)
+    # What a call allocates is paid by the page: short loops of large batches would measure that.
+    length = max(32, min(128, 262144 // batch))
     step = vector.make_step(env, batch // parts)
 
     def loop(states, key):
@@ -213,6 +226,7 @@ def measure(env: Any, batch: int, version: str | None, shards: int | None, secon
         begin = time.perf_counter()
         states, _ = jax.block_until_ready(run(states, next(seeds)))
         times.append(time.perf_counter() - begin)
+    used = cpu_seconds() - busy
     memory: Any = run.memory_analysis()
     return {
         "batch": batch,
@@ -221,10 +235,12 @@ def measure(env: Any, batch: int, version: str | None, shards: int | None, secon
         "steps_per_second": batch * length / min(times),
         "median_steps_per_second": batch * length / sorted(times)[len(times) // 2],
         "loop_compile_seconds": compile_seconds,
-        "cores_busy": (cpu_seconds() - busy) / sum(times),
-        "cpu_nanoseconds": (cpu_seconds() - busy) / (len(times) * batch * length) * 1e9,
+        "cores_busy": used / sum(times),
+        "cpu_nanoseconds": used / (len(times) * batch * length) * 1e9,
         "bytes_per_state": sum(leaf.nbytes for leaf in jax.tree.leaves(states) if leaf.ndim) // batch,
-        "peak_megabytes": parts * (memory.argument_size_in_bytes + memory.temp_size_in_bytes) / 1e6,
+        "peak_megabytes": min(parts, len(jax.devices()))
+        * (memory.argument_size_in_bytes + memory.temp_size_in_bytes)
+        / 1e6,
         "runs": len(times),
     }
 

@@ -166,7 +166,7 @@ class Env(abc.ABC, Generic[StateT]):
         An action that is not legal ends the game with the penalty of the rules page; after the end nothing changes.
         """
         action = jnp.asarray(action, jnp.int32)
-        moves = self.is_legal(state, action) & ~state.done
+        moves = computed_once(self.is_legal(state, action) & ~state.done)
         in_range = jnp.clip(action, 0, self.num_actions - 1)
         played = self._play(state, in_range, moves).replace(step_count=state.step_count + 1)
         forfeits = ~state.done & (jnp.arange(self.num_players) == state.current_player)

@@ -15,6 +15,8 @@ from jax.sharding import PartitionSpec as P
 from jaxgames.cards import first_places
 from jaxgames.env import Env, StateT, computed_once
 
+PART = 4096  # games that a core plays at a time: from there on larger batches gain nothing, and leave the cache
+
 
 @functools.partial(jax.jit, static_argnames=("env", "num_envs"))
 def reset(env: Env[StateT], key: chex.PRNGKey, num_envs: int, **data: chex.Array) -> StateT:
@@ -75,29 +77,39 @@ def shard(
     """`play(states, key) -> (states, results)` with the games in so many parts, which devices play at the same time.
 
     Every part has its own random stream; results come back as [shard, ...]. They depend on the key and on the number of
-    parts, which is that of the devices unless given, not on how many devices there are.
+    parts, which is `usual_parts` of the batch unless given, not on how many devices play them.
     """
     devices = jax.devices() if devices is None else devices
-    parts = len(devices) if shards is None else shards
-    if parts < 1:
+    if shards is not None and shards < 1:
         raise ValueError(f"vector: shards must be at least 1, got {shards!r}")
-    used = max(n for n in range(1, len(devices) + 1) if parts % n == 0)
-    mesh = Mesh(np.asarray(devices[:used]), ("device",))
 
     def of_one_device(states: StateT, keys: chex.PRNGKey) -> tuple[StateT, Any]:
         return jax.lax.map(lambda part: play(*part), (states, keys))
 
-    on_all = jax.shard_map(of_one_device, mesh=mesh, in_specs=P("device"), out_specs=P("device"), check_vma=False)
-
     def played(states: StateT, key: chex.PRNGKey) -> tuple[StateT, Any]:
         size = states.done.shape[0]
+        parts = usual_parts(size, devices) if shards is None else shards
         if size % parts:
             raise ValueError(f"vector: {size} games must divide by the number of shards, {parts}")
+        used = max(n for n in range(1, len(devices) + 1) if parts % n == 0)
+        mesh = Mesh(np.asarray(devices[:used]), ("device",))
+        on_all = jax.shard_map(of_one_device, mesh=mesh, in_specs=P("device"), out_specs=P("device"), check_vma=False)
         cut = jax.tree.map(lambda leaf: leaf.reshape(parts, -1, *leaf.shape[1:]), states)
         cut, results = on_all(cut, jax.random.split(key, parts))
         return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), cut), results
 
     return played
+
+
+def usual_parts(num_envs: int, devices: Sequence[Any] | None = None) -> int:
+    """Into how many parts `shard` cuts so many games: one for each device, and on a CPU more where a part has over
+    PART games, so that what a part plays stays in the cache."""
+    devices = jax.devices() if devices is None else devices
+    parts = len(devices)
+    if devices[0].platform == "cpu":
+        while num_envs > parts * PART and num_envs % (2 * parts) == 0:
+            parts *= 2
+    return parts
 
 
 def use_cores(number: int | None = None) -> int:

@@ -84,6 +84,22 @@ def test_games_that_cannot_be_shared_out_are_refused():
         devices.make_mesh(3, [None, None])
 
 
+@pytest.mark.parametrize(
+    ("settings", "cores"),
+    [
+        ({"cores": 3}, 3),
+        ({"cores": 0}, 4),
+        ({"cores": 0, "envs": 24}, 3),  # a quarter of 24 games cannot be shared by eight past selves
+        ({"cores": 0, "envs": 8}, 1),
+        ({"cores": 0, "shards": 2}, 2),
+        ({"cores": 0, "seeds": 2}, 1),
+    ],
+)
+def test_cores_share_the_games_out_evenly(settings, cores, monkeypatch):
+    monkeypatch.setattr(devices.vector, "num_cores", lambda: 4)
+    assert devices.usable_cores(RunConfig(**settings)) == cores
+
+
 @pytest.mark.parametrize("game", ["skullking", "schafkopf", "skyjo", "saboteur", "magictrick"])
 def test_wide_settings_are_settings_of_every_page(game):
     narrow = importlib.import_module(f"train.ppo_{game}").Config()
@@ -95,7 +111,7 @@ def test_wide_settings_are_settings_of_every_page(game):
 
 @pytest.mark.parametrize(
     ("settings", "words"),
-    [({"cores": 0}, "cores must be at least 1"), ({"distributed": True, "coordinator": "host:1"}, "not both")],
+    [({"cores": -1}, "cores must not be below 0"), ({"distributed": True, "coordinator": "host:1"}, "not both")],
 )
 def test_places_that_make_no_sense_are_refused(settings, words):
     with pytest.raises(UserError, match=words):

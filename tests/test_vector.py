@@ -1,5 +1,6 @@
 """Batches that restart by themselves, shuffles, and the choice of a legal action."""
 
+import collections
 import pathlib
 import subprocess
 import sys
@@ -123,6 +124,27 @@ def test_parts_have_games_and_chance_of_their_own():
         np.testing.assert_array_equal(whole[32:48], part)
     with pytest.raises(ValueError, match="vector: 64 games must divide by the number of shards, 5"):
         vector.shard(play_kuhn, shards=5)(states, key)
+
+
+def test_a_large_batch_has_more_parts_than_devices_on_a_cpu_alone():
+    device = collections.namedtuple("Device", "platform")
+    cores, gpus = [device("cpu")] * 2, [device("gpu")] * 2
+    most = 2 * vector.PART
+    sizes = (256, most, 2 * most, 16 * most, most + 2, 3 * most)  # the fifth cannot be cut in four
+    assert [vector.usual_parts(size, cores) for size in sizes] == [2, 2, 4, 32, 2, 8]
+    assert [vector.usual_parts(size, gpus) for size in sizes] == [2] * 6
+
+
+def test_parts_are_the_usual_ones_unless_given(monkeypatch):
+    monkeypatch.setattr(vector, "PART", 16)
+    states = vector.reset(KuhnEnv(), jax.random.key(0), 64)
+    key, devices = jax.random.key(1), jax.devices()[:1]
+    for usual, four in zip(
+        jax.tree.leaves(jax.jit(vector.shard(play_kuhn, devices=devices))(states, key)),
+        jax.tree.leaves(jax.jit(vector.shard(play_kuhn, 4, devices))(states, key)),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(usual, four)
 
 
 @pytest.mark.parametrize("size", [1, 2, 31, 32, 33, 50, 64, 100])

@@ -29,8 +29,8 @@ SILENCE = 30  # seconds without a sign of life after which a process counts as l
 
 def join(cfg: RunConfig) -> None:
     """Make this process what the settings say, before JAX starts: one with several devices, one of several."""
-    if cfg.cores > 1:
-        vector.use_cores(cfg.cores)
+    if (number := usable_cores(cfg)) > 1:
+        vector.use_cores(number)
     if jax.distributed.is_initialized() or not (cfg.distributed or cfg.coordinator):
         return
     if cfg.coordinator:
@@ -40,6 +40,21 @@ def join(cfg: RunConfig) -> None:
         jax.distributed.initialize(heartbeat_timeout_seconds=SILENCE)
     except (ValueError, RuntimeError) as error:
         raise UserError(f"config: distributed, but JAX finds no cluster here ({error})") from error
+
+
+def usable_cores(cfg: RunConfig) -> int:
+    """The cores that the settings name, or as many as can share the games out evenly."""
+    if cfg.cores or cfg.seeds > 1:
+        return cfg.cores or 1
+    for number in range(vector.num_cores(), 1, -1):
+        shards = cfg.shards or number
+        try:
+            one_shard(cfg, shards)
+        except UserError:
+            continue
+        if shards % number == 0:
+            return number
+    return 1
 
 
 def lost(error: Exception, folder: str) -> NoReturn:

@@ -96,7 +96,7 @@ def main(
 
     try:
         cfg = read(default)
-        devices.join(cfg)
+        devices.join(resumed_config(cfg) if cfg.resume else cfg)
         if not cfg.resume and default is None and jax.default_backend() != "cpu":
             cfg = read(known["wide"])
             print(f"{jax.default_backend()}: wide settings; those of a CPU with {sys.argv[0]} narrow")

@@ -140,7 +140,7 @@ class RunConfig(PPO):
     shards: int = 0
     """parts that play at the same time, spread over the devices; 0 for one on each device"""
     cores: int = 1
-    """CPU cores that are devices of their own, each with a shard of the games"""
+    """CPU cores that are devices of their own, each with a shard of the games; 0 for all that can share them out"""
     distributed: bool = False
     """one of several processes that a cluster started (SLURM, Open MPI, a TPU pod, Kubernetes): JAX finds the others"""
     coordinator: str = ""
@@ -161,8 +161,8 @@ class RunConfig(PPO):
         for name in ("checkpoint_every", "evaluate_every"):
             if getattr(self, name) % self.report_every:
                 raise UserError(f"config: {name} must divide by report_every = {self.report_every}")
-        if self.cores < 1:
-            raise UserError(f"config: cores must be at least 1, got {self.cores!r}")
+        if self.cores < 0:
+            raise UserError(f"config: cores must not be below 0, got {self.cores!r}")
         if self.distributed and self.coordinator:
             raise UserError("config: give distributed, or coordinator with processes and process, not both")
         if self.shards < 0 or not 0 <= self.process < self.processes:

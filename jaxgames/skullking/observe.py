@@ -175,8 +175,13 @@ def knowledge(env: "SkullKingEnv", state: State, player: chex.Array) -> Known:
     played = set_of(state.played, WORDS)
     discards = jnp.where(has_discarded(state) & (state.bendt == player), set_of(state.discards, WORDS), 0)
     jade = jnp.where(state.jade == player, stock_seen_by_jade(env, state), 0)
-    gone = hand | discards | jade | set_of(state.played.ravel(), WORDS)
+    gone = hand | discards | jade | union(played)
     return Known(hand=hand, played=played, discards=discards, jade=jade, unseen=deck_set(env) & ~gone)
+
+
+def union(sets: chex.Array) -> chex.Array:
+    """uint32[word]: the cards that are in any of the sets, uint32[set, word]."""
+    return jax.lax.reduce(sets, jnp.uint32(0), jax.lax.bitwise_or, (0,))
 
 
 def known_cards(env: "SkullKingEnv", state: State, player: chex.Array) -> Known:
@@ -198,14 +203,14 @@ def drew_before_jade(state: State) -> chex.Array:
     """bool[]: did Bendt take his two cards before Jade looked? (Each pirate wins one trick at most.)"""
     tricks = jnp.arange(state.played.shape[1], dtype=jnp.int8)
     tricks_between = jnp.where(state.played == JADE, tricks, 0) - jnp.where(state.played == BENDT, tricks, 0)
-    return (state.bendt >= 0) & (tricks_between.sum(dtype=jnp.int32) > 0)
+    return (state.bendt >= 0) & (tricks_between.sum(dtype=jnp.int8) > 0)
 
 
 def stock_seen_by_jade(env: "SkullKingEnv", state: State) -> chex.Array:
     """SK-24: J, the stock when Jade was used, uint32[word] (of no meaning before)."""
     dealt = state.dealt[state.round]
     drawn = jnp.where(drew_before_jade(state), state.top[state.round], NO_CARD)
-    return deck_set(env) & ~set_of(dealt.ravel(), WORDS) & ~set_of(drawn, WORDS)
+    return deck_set(env) & ~union(set_of(dealt, WORDS)) & ~set_of(drawn, WORDS)
 
 
 def base_view(env: "SkullKingEnv", state: State, player: chex.Array, known: Known, around: Around) -> Base:
@@ -237,7 +242,7 @@ def base_view(env: "SkullKingEnv", state: State, player: chex.Array, known: Know
     ]
     return Base(
         hand=code[jnp.pad(hand, (0, MAX_SLOTS - hand.shape[0]), constant_values=NO_CARD)],
-        table=code[around_cards(declared(cards, state), around)[1:]],
+        table=code[computed_once(around_cards(declared(cards, state), around)[1:])],
         # Held: a column would be computed again for every field of the stack.
         seats=jnp.stack(computed_once([column.astype(jnp.float32) for column in seats]), axis=-1),
         led_suit=lead == jnp.arange(1, 5),

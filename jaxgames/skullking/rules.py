@@ -274,7 +274,7 @@ def close_round(env: "SkullKingEnv", state: State, points: chex.Array, *, when: 
     state = state.replace(total=state.total + jnp.where(when, points, 0).astype(jnp.int16))
     over = state.round + 1 == rounds
     fresh = open_round(env, state, (state.round + 1).astype(jnp.int8))
-    return pick(when & ~over, fresh, state).replace(terminated=when & over)
+    return pick(computed_once(when & ~over), fresh, state).replace(terminated=when & over)
 
 
 def open_round(env: "SkullKingEnv", state: State, number: chex.Array) -> State:

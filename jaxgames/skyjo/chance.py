@@ -108,7 +108,8 @@ def _exchange(
     here = jnp.minimum(jnp.asarray(place, jnp.int32), NUM_CARDS - 1)  # past the end only without `when`
     span = jnp.where(when, end - here, 0)
     there = here + _below(word, span)
-    return deck.at[jnp.stack([here, there])].set(deck[jnp.stack([there, here])])
+    both = jnp.stack([here, there])
+    return deck.at[both].set(deck[both][::-1])
 
 
 def _deck_stream(round_index: chex.Array) -> chex.Array:

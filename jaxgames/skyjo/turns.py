@@ -63,13 +63,15 @@ def keep_card(state: "State", *, when: chex.Array) -> "State":
 
 
 def discard_card(state: "State", *, when: chex.Array) -> "State":
-    """The drawn card goes on the discard pile; a hidden card will be turned up."""
-    state = push(state, state.hand, when=when)
+    """The drawn card goes on the discard pile (in `use_card`); a hidden card will be turned up."""
     return state.replace(hand_use=jnp.where(when, Hand.THROWN, state.hand_use))
 
 
 def use_card(state: "State", move: Move) -> tuple["State", Records]:
-    """SJ-14: the card in hand replaces the one at `position`, or that one is turned up; in set-up only the latter."""
+    """SJ-14: the card in hand replaces the one at `position`, or that one is turned up; in set-up only the latter.
+
+    One card goes on the discard pile at most: the drawn one, or the one that was replaced.
+    """
     place = (state.current_player, move.position)
     old = state.cards[place]
     hand, use = state.hand, state.hand_use
@@ -88,7 +90,7 @@ def use_card(state: "State", move: Move) -> tuple["State", Records]:
         b_value=jnp.where(move.sets_up, HISTORY_UNKNOWN, old),
         when=acts,
     )
-    state = push(state, old, when=places)
+    state = push(state, jnp.where(move.discards, hand, old), when=move.discards | places)
     used = state.replace(
         cards=state.cards.at[place].set(jnp.where(places, hand, old)),
         status=state.status.at[place].set(jnp.where(acts, Slot.FACE_UP, state.status[place])),
