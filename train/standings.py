@@ -5,7 +5,7 @@ import io
 import math
 import os
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -281,7 +281,7 @@ def strength_over_time(standing: Standing) -> bytes:
     return over_time(name, found, standing.costs)
 
 
-def over_time(name: str, strength: dict[str, Sequence[float]], costs: dict[str, dict[str, float]]) -> bytes:
+def over_time(name: str, strength: Mapping[str, Sequence[float]], costs: dict[str, dict[str, float]]) -> bytes:
     """(mean, error) of each agent whose costs are known, over the CPU time of its decisions, as a PNG."""
     from matplotlib.figure import Figure
 
