@@ -445,7 +445,7 @@ def test_a_run_starts_from_the_parameters_of_another(finished, tmp_path):
     jax.tree.map(np.testing.assert_array_equal, jax.device_get(learner.params), params)
     assert jax.tree.leaves(learner.past.params)[0].shape[0] == SETTINGS["past_selves"]
     assert int(learner.updates) == 0
-    with pytest.raises(ValueError, match="other widths or heads"):
+    with pytest.raises(ValueError, match="other inputs, widths or heads"):
         begin(widths=(8,))
 
 

@@ -3,6 +3,7 @@
     python train/ppo_skullking.py                                  # a few minutes on two cores
     python train/ppo_skullking.py --run runs/league --total-steps 200000000 --envs 4096 \\
         --opponents self=0.6 past=0.3 rule:hard=0.1 --curriculum 1000000 2000000 3000000 4000000 5000000
+    python train/ppo_skullking.py cards --start-from skullking --total-steps 50000000 --opponents self=0.5 rule:hard=0.5
     python train/ppo_skullking.py --resume runs/league
 
 Rollout, advantages and updates are one compiled program (train/ppo.py); this page says what is learned.
@@ -20,6 +21,7 @@ from agents import networks
 from jaxgames.options import UserError
 from jaxgames.skullking.cards import ABILITY_ROSIE
 from jaxgames.skullking.env import ABILITIES
+from jaxgames.skullking.observe import Ability, Base
 from jaxgames.skullking.rewards import SCHEMES
 from train import opponents, runs, seeing
 from train.auxiliary_skullking import Auxiliary
@@ -66,6 +68,11 @@ class Config(RunConfig):
         opponents.parse(self.curriculum_opponents or self.opponents)
 
 
+# What `ppo:skullking` reads: cards one by one, beside what `ability` says of them.
+CARDS = (*Base._fields, *Ability._fields, "hand_cards", "table_cards", "unseen")
+PRESETS = {"cards": Config(observation="full", parts=CARDS)}
+
+
 def make_task(cfg: Config) -> Task:
     """Skull King as the learner sees it."""
     env = jaxgames.make("skullking", num_players=cfg.num_players, hand_sizes=cfg.hand_sizes, reward=cfg.reward)
@@ -92,7 +99,7 @@ def ability_priority(state):
 
 
 def main() -> int:
-    return runs.main(Config, make_task, __doc__)
+    return runs.main(Config, make_task, __doc__, PRESETS)
 
 
 if __name__ == "__main__":

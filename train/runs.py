@@ -209,7 +209,9 @@ def load_start(cfg: RunConfig, task: Task, network: str) -> Params:
     params = task.model.player.adopt(*load(network, task.env))
     like = jax.eval_shape(task.model.player.init, jax.random.key(0))
     if jax.tree.map(np.shape, params) != jax.tree.map(np.shape, like):
-        raise UserError(f"config: start_from = {cfg.start_from} is a network with other widths or heads than this run")
+        raise UserError(
+            f"config: start_from = {cfg.start_from} is a network with other inputs, widths or heads than this run"
+        )
     return params
 
 
