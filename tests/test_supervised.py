@@ -308,6 +308,19 @@ def test_a_student_keeps_a_share_of_what_its_teacher_gains(monkeypatch):
     ]
 
 
+def test_where_no_share_is_fair_a_gain_is_over_what_the_first_network_gets_from_its_like(monkeypatch):
+    """As in Magic Trick, whose points are not dealt out among the seats."""
+    points = {"rollouts:first": 2.5, "ppo:second,greedy": 1.25, "ppo:first,greedy": 1.0}
+    monkeypatch.setattr(expert.agents, "make", lambda spec, env: spec)
+    monkeypatch.setattr(expert, "versus", lambda env, one, rest, seed, deals: {"points": (points[one], 0.1)})
+    cfg = Expert("magictrick", "first", teacher="rollouts:{network}")
+    text = expert.report(cfg, jaxgames.make("magictrick"), ["first", "second"])
+    assert text.splitlines()[-2:] == [
+        "| the teacher with the first network | 2.50 ± 0.10 | +1.50 | 100 % |",
+        "| the network after round 1 | 1.25 ± 0.10 | +0.25 | 17 % |",
+    ]
+
+
 def test_curves_of_studies_show_what_is_won_above_the_share(monkeypatch):
     drawn = []
     monkeypatch.setattr(exploit.compare, "curve", lambda folders, figure: [(1000, 62.5, 2.0)])

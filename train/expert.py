@@ -9,6 +9,7 @@ how much of the search's gain does the network alone keep? The same command agai
 """
 
 import dataclasses
+import math
 import pathlib
 import sys
 import time
@@ -115,6 +116,8 @@ def report(cfg: Expert, env: Env, students: list[str]) -> str:
     first = agents.make(f"ppo:{students[0]},greedy", env)
     specs = {"the teacher with the first network": cfg.teacher.format(network=students[0])}
     specs |= {f"the network after round {i}": f"ppo:{each},greedy" for i, each in enumerate(students) if i}
+    if math.isnan(fair):  # nobody's share is known beforehand: what the first network gets from its like
+        fair = versus(env, first, first, cfg.seed, cfg.deals)[headline][0]
     found: dict[str, Figures] = {}
     for name, spec in specs.items():
         found[name] = versus(env, agents.make(spec, env), first, cfg.seed, cfg.deals)
