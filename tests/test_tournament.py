@@ -514,7 +514,7 @@ def test_strength_is_read_from_the_table_and_drawn_over_costs(finished, tmp_path
     table.write_bytes((finished / "table.csv").read_bytes())
     costs.write_text("agent," + ",".join(standings.COSTS) + "\nbold,0.25,3,12\n")
     monkeypatch.setattr("sys.argv", ["over_time.py", str(table), str(costs), "--against", "timid"])
-    assert over_time.main() == 0
+    assert scripts.run(over_time.OverTime, over_time.draw, over_time.__doc__) == 0
     assert (tmp_path / "table_time.png").read_bytes().startswith(b"\x89PNG")
     figure, strength = over_time.read_strength(table, "timid")
     assert set(strength) == {"bold", "timid", "random"}  # it also played itself

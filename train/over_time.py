@@ -14,9 +14,7 @@ import sys
 import tyro
 
 from jaxgames.options import UserError
-from train import standings
-
-BAD_INPUT = 2
+from train import scripts, standings
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,14 +31,10 @@ class OverTime:
     """a figure of the table"""
 
 
-def main() -> int:
-    cfg = tyro.cli(OverTime, description=__doc__)
-    try:
-        figure, strength = read_strength(pathlib.Path(cfg.table), cfg.against, cfg.figure)
-        costs = standings.read_costs(pathlib.Path(cfg.costs))
-    except UserError as error:
-        print(error, file=sys.stderr)
-        return BAD_INPUT
+def draw(cfg: OverTime) -> int:
+    """The plot, beside the table; returns the exit code."""
+    figure, strength = read_strength(pathlib.Path(cfg.table), cfg.against, cfg.figure)
+    costs = standings.read_costs(pathlib.Path(cfg.costs))
     path = pathlib.Path(cfg.table.removesuffix(".csv") + "_time.png")
     path.write_bytes(standings.over_time(f"{figure} against {cfg.against}", strength, costs))
     print(path)
@@ -62,4 +56,4 @@ def read_strength(path: pathlib.Path, against: str, figure: str = "") -> tuple[s
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(scripts.run(OverTime, draw, __doc__))
