@@ -324,11 +324,13 @@ def seldom(change: Callable[..., TreeT], values: TreeT, *facts: object, when: ch
     return jax.lax.while_loop(lambda carry: carry[0], turn, (when, values))[1]
 
 
-def of_few(change: Callable[[TreeT], TreeT], state: TreeT, *, when: chex.Array, one_in: int) -> TreeT:
+def of_few(
+    change: Callable[[TreeT], TreeT], state: TreeT, *, when: chex.Array, one_in: int, at_least: int = 8
+) -> TreeT:
     """`change(state)` where `when` holds, for what most steps of a batch bring, but only to about one game in `one_in`.
 
-    Those games are taken out of the batch, changed by themselves, so many at a time, and put back; the others are not
-    even read. Leaves that `change` hands through cost nothing.
+    Those games are taken out of the batch, changed by themselves, so many at a time (`at_least` of them, or the whole
+    batch), and put back; the others are not even read. Leaves that `change` hands through cost nothing.
     """
     tree = jax.tree.structure(state)
     places_changed: list[int] = []
@@ -353,7 +355,7 @@ def of_few(change: Callable[[TreeT], TreeT], state: TreeT, *, when: chex.Array, 
                 leaves[i] = leaves[i].at[places].set(new, mode="drop")
             return leaves, begin + at_once
 
-        at_once = min(axis_size, max(8, axis_size // one_in))
+        at_once = min(axis_size, max(at_least, axis_size // one_in))
         leaves = [
             leaf if is_batched else jnp.broadcast_to(leaf, (axis_size, *leaf.shape))
             for leaf, is_batched in zip(leaves, in_batched[1], strict=True)

@@ -9,6 +9,7 @@ The balanced boundaries of a value are few, so they are listed and summed over i
 position that needs more is seen and done again with more room, at last in a dense form that has no limit.
 """
 
+import functools
 import math
 from collections.abc import Callable
 from typing import NamedTuple
@@ -18,12 +19,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgames.env import computed_once, of_few, seldom
 from jaxgames.magictrick.cards import NUM_SLOTS, NUM_SUITS, NUM_VALUES, suit_of, value_of
 from jaxgames.magictrick.state import State, hands
 
-# Boundaries a value in the short and in the long lists. At the start of a hand one deal in a hundred needs more than
-# 48, none of 150,000 more than 118; with every revealed card they become fewer.
-SHORT, LONG = 48, 128
+# Boundaries a value in the lists. At the start of a hand one deal in a hundred needs more than 48, none of 150,000 more
+# than 118; with every revealed card they become fewer: of all positions of random play one in twenty is above 16.
+BRIEF, SHORT, LONG = 16, 48, 128
+# Of a batch, how many positions are done again at once: so many that a sum is compiled alike for every usual batch.
+ONE_IN, AT_LEAST = 16, 64
 
 INNER = NUM_VALUES - 1  # p(1) ... p(7); p(0) and p(8) are the two ends of the hands
 LENGTHS = NUM_SLOTS + 1  # a prefix has 0..14 slots
@@ -36,9 +40,9 @@ FIELD = 5
 FIELDS = (2 * FIELD, FIELD, 0)
 START, END = 0, sum(NUM_SLOTS << shift for shift in FIELDS)
 
-# All cells (p_0, p_1, p_2), p_2 running fastest, and the p_3 of each for v = 1..7: LENGTHS where there is none.
+# All cells (p_0, p_1, p_2), p_2 running fastest; and p_3 for v = 1..7 by the sum of these: LENGTHS where there is none.
 CELLS = np.indices((LENGTHS,) * 3).reshape(3, -1).astype(np.int32)
-LAST = NUM_SUITS * np.arange(1, NUM_VALUES)[:, None] - CELLS.sum(axis=0)
+LAST = NUM_SUITS * np.arange(1, NUM_VALUES)[:, None] - np.arange(3 * NUM_SLOTS + 1)
 LAST = np.where((LAST >= 0) & (LAST < LENGTHS), LAST, LENGTHS).astype(np.int32)
 
 
@@ -64,10 +68,33 @@ class Chains(NamedTuple):
     ways_on: chex.Array  # float32[7, point]  from here to p(8)
 
 
+class Cells(NamedTuple):
+    """A position, for its belief."""
+
+    words: chex.Array  # int32[7, row]  its balanced cells
+    most: chex.Array  # int32[]  boundaries of a value
+    found: chex.Array  # float32[seat, slot, value]  the marginals
+
+
 def belief(state: State) -> chex.Array:
     """float32[seat, slot, value], the probability of each value in each slot; revealed slots are one-hot (MT-56)."""
     known = jnp.arange(NUM_VALUES) == value_of(hands(state))[..., None]
-    return jnp.where(state.revealed[..., None], known.astype(jnp.float32), posterior(state, marginals))
+    return jnp.where(state.revealed[..., None], known.astype(jnp.float32), hidden_values(balanced_cells(state)))
+
+
+def hidden_values(words: chex.Array) -> chex.Array:
+    """float32[seat, slot, value], the marginals over all chains through these cells."""
+
+    def done_again(cells: Cells, room: int, longer: Callable[[chex.Array], Chains]) -> Cells:
+        # A loop that does not run for a position by itself, for which `of_few` would compute every form.
+        again = seldom(lambda _, words: marginals(longer(words)), cells.found, cells.words, when=cells.most > room)
+        return cells._replace(found=again)
+
+    cells = Cells(words, most_boundaries(words), marginals(listed(words, BRIEF)))
+    for room, longer in ((BRIEF, SHORT), (SHORT, LONG)):
+        change = functools.partial(done_again, room=room, longer=functools.partial(listed, room=longer))
+        cells = of_few(change, cells, when=cells.most > room, one_in=ONE_IN, at_least=AT_LEAST)
+    return done_again(cells, LONG, dense).found  # hand-made deals alone
 
 
 def marginals(chains: Chains) -> chex.Array:
@@ -101,24 +128,15 @@ def ways_between(start: chex.Array, end: chex.Array) -> chex.Array:
 def posterior(state: State, use: Callable[[Chains], chex.Array]) -> chex.Array:
     """`use(chains)` of a position, from the shortest lists that hold all its boundaries."""
     words = balanced_cells(state)
-    most = jax.lax.population_count(words).sum(axis=-1, dtype=jnp.int32).max()
-
-    def instead(result, form, *, when):
-        """A loop of at most one turn, where a branch is meant.
-
-        Under vmap `cond` would run every form for every batch; the loop runs a larger one only for batches in which
-        some game asks for it. Its input is masked by the condition, or the compiler would move the work out of it.
-        """
-
-        def again(carry):
-            asked, _ = carry
-            return jnp.bool_(False), use(form(jnp.where(asked, words, 0)))
-
-        return jax.lax.while_loop(lambda carry: carry[0], again, (when, result))[1]
-
+    most = most_boundaries(words)
     result = use(listed(words, SHORT))
-    result = instead(result, lambda words: listed(words, LONG), when=(most > SHORT) & (most <= LONG))
-    return instead(result, dense, when=most > LONG)
+    result = seldom(lambda _, words: use(listed(words, LONG)), result, words, when=(most > SHORT) & (most <= LONG))
+    return seldom(lambda _, words: use(dense(words)), result, words, when=most > LONG)
+
+
+def most_boundaries(words: chex.Array) -> chex.Array:
+    """int32[], how long the list of a value must be."""
+    return jax.lax.population_count(words).sum(axis=-1, dtype=jnp.int32).max()
 
 
 def balanced_cells(state: State) -> chex.Array:
@@ -126,20 +144,30 @@ def balanced_cells(state: State) -> chex.Array:
 
     Bit p_2 of row 15 p_0 + p_1. Hidden values are never looked at.
     """
+    counts = prefix_counts(state)
+    missing = counts - ONE_OF_EACH_SUIT * np.arange(1, NUM_VALUES)[:, None, None]  # enough to count it once
+    last = jnp.pad(missing[:, 3], ((0, 0), (0, 1)), constant_values=OUT_OF_BOX)
+    last = computed_once(jnp.take_along_axis(last, jnp.asarray(LAST), axis=-1))  # [7, p_0 + p_1 + p_2]
+    # What hands 1 and 3 show depends on p_1 and on p_0 + p_2: the slice from p_2 on has a row for each p_0.
+    two = [counts[:, 1, p, None] + last[:, p : p + 2 * NUM_SLOTS + 1] for p in range(LENGTHS)]
+    two_hands = computed_once(jnp.stack(two, axis=-1))  # [7, p_0 + p_2, p_1]
+    words = jnp.int32(0)
+    for p in range(LENGTHS):
+        total = two_hands[:, p : p + LENGTHS] + counts[:, 0, :, None] + counts[:, 2, p, None, None]
+        words |= jnp.where(total == 0, jnp.int32(1 << p), 0)
+    return computed_once(words.reshape(INNER, -1))
+
+
+def prefix_counts(state: State) -> chex.Array:
+    """int32[7, seat, length], cards of each suit in a prefix of a hand, four bits each; OUT_OF_BOX where it cannot be
+    the boundary of the value."""
     suit, value = suit_of(hands(state)).astype(jnp.int32), value_of(hands(state))
-    v = np.arange(1, NUM_VALUES)
     in_prefix = np.arange(NUM_SLOTS) < np.arange(LENGTHS)[:, None]  # [length, slot]
     shown = jnp.where(in_prefix, jnp.int32(1) << (4 * suit[:, None, :]), 0)  # [seat, length, slot]
-    counts = shown.sum(axis=-1, dtype=jnp.int32)
     # A revealed slot lies before the boundary p(v) exactly if its value is below v.
-    belongs = value[:, None, :] < v[:, None, None, None]  # [7, seat, 1, slot]
+    belongs = value[:, None, :] < np.arange(1, NUM_VALUES)[:, None, None, None]  # [7, seat, 1, slot]
     in_box = (~state.revealed[:, None, :] | (in_prefix == belongs)).all(axis=-1)
-    counts = jnp.where(in_box, counts, OUT_OF_BOX)  # [7, seat, length]
-    last = jnp.pad(counts[:, 3], ((0, 0), (0, 1)), constant_values=OUT_OF_BOX)
-    total = counts[:, 0, :, None, None] + counts[:, 1, None, :, None] + counts[:, 2, None, None, :]
-    total = total.reshape(INNER, -1) + jnp.take_along_axis(last, jnp.asarray(LAST), axis=-1)
-    balanced = (total == ONE_OF_EACH_SUIT * v[:, None]).reshape(INNER, -1, LENGTHS)
-    return (balanced.astype(jnp.int32) << PLACES).sum(axis=-1, dtype=jnp.int32)
+    return computed_once(jnp.where(in_box, shown.sum(axis=-1, dtype=jnp.int32), OUT_OF_BOX))
 
 
 def listed(words: chex.Array, room: int) -> Chains:
@@ -213,7 +241,8 @@ def dense(words: chex.Array) -> Chains:
     _, ways_on = jax.lax.scan(step_back, jnp.zeros(cube, jnp.float32).at[-1, -1, -1].set(1), balanced, reverse=True)
     points = (CELLS << np.array(FIELDS)[:, None]).sum(axis=0).astype(np.int32)
     return Chains(
-        points=jnp.broadcast_to(jnp.asarray(points), (INNER, points.size)),
+        # Read off the table: what follows from constants alone would be computed before the loop around this, always.
+        points=jnp.where(balanced.reshape(INNER, -1) > 0, jnp.asarray(points), 0),
         ways_to=ways_to.reshape(INNER, -1),
         ways_on=ways_on.reshape(INNER, -1),
     )
