@@ -106,8 +106,9 @@ def rollout(
             priority=jnp.ones(num_envs) if task.priority is None else jax.vmap(task.priority)(states),
             notes=() if task.auxiliary is None else jax.vmap(task.auxiliary.note)(states, action),
         )
-        fresh = opponents.sample_lineup(mixture, env.num_players, learner.updates, seat_key, num_envs)
-        lineup = Lineup(*(jnp.where(played.done, new, old) for new, old in zip(fresh, lineup, strict=True)))
+        if mixture.kinds != opponents.SELF_PLAY.kinds:  # alone with itself the learner sits in every seat
+            fresh = opponents.sample_lineup(mixture, env.num_players, learner.updates, seat_key, num_envs)
+            lineup = Lineup(*(jnp.where(played.done, new, old) for new, old in zip(fresh, lineup, strict=True)))
         returns = jax.vmap(pick)(played.done, jnp.zeros_like(returns), returns)
         return Tables(following, lineup, returns), transition
 
