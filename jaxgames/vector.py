@@ -13,7 +13,7 @@ from jax.sharding import Mesh
 from jax.sharding import PartitionSpec as P
 
 from jaxgames.cards import first_places
-from jaxgames.env import Env, StateT, computed_once
+from jaxgames.env import Env, StateT, TreeT, computed_once
 
 PART = 4096  # games that a core plays at a time: from there on larger batches gain nothing, and leave the cache
 
@@ -72,9 +72,10 @@ def random_actions(env: Env[StateT], states: StateT, key: chex.PRNGKey) -> chex.
 
 
 def shard(
-    play: Callable[..., tuple[StateT, Any]], shards: int | None = None, devices: Sequence[Any] | None = None
-) -> Callable[..., tuple[StateT, Any]]:
+    play: Callable[..., tuple[TreeT, Any]], shards: int | None = None, devices: Sequence[Any] | None = None
+) -> Callable[..., tuple[TreeT, Any]]:
     """`play(states, key) -> (states, results)` with the games in so many parts, which devices play at the same time.
+    States may be any tree with one row for each game.
 
     Every part has its own random stream; results come back as [shard, ...]. They depend on the key and on the number of
     parts, which is `usual_parts` of the batch unless given, not on how many devices play them.
@@ -83,11 +84,11 @@ def shard(
     if shards is not None and shards < 1:
         raise ValueError(f"vector: shards must be at least 1, got {shards!r}")
 
-    def of_one_device(states: StateT, keys: chex.PRNGKey) -> tuple[StateT, Any]:
+    def of_one_device(states: TreeT, keys: chex.PRNGKey) -> tuple[TreeT, Any]:
         return jax.lax.map(lambda part: play(*part), (states, keys))
 
-    def played(states: StateT, key: chex.PRNGKey) -> tuple[StateT, Any]:
-        size = states.done.shape[0]
+    def played(states: TreeT, key: chex.PRNGKey) -> tuple[TreeT, Any]:
+        size = jax.tree.leaves(states)[0].shape[0]
         parts = usual_parts(size, devices) if shards is None else shards
         if size % parts:
             raise ValueError(f"vector: {size} games must divide by the number of shards, {parts}")

@@ -1,5 +1,10 @@
 """Agents that look ahead: they do not peek, they are what the rules page says, and what can be known they find."""
 
+import functools
+import pathlib
+import subprocess
+import sys
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,10 +17,12 @@ from agents.basic import Thinker
 from agents.search import draws, endgame, guided, pimc, playout, tree
 from agents.search.pimc import search_worlds, solving
 from agents.search.rollouts import favourite, gains, halvings
+from jaxgames import vector
 from jaxgames.options import UserError
 from tests import plain_search, schafkopf_endgames
 from tests.peeking import OPTIONS, assert_no_peeking, untrained
 from tests.sixth_game import BET, PASS, KuhnEnv
+from train.matches import play_in_shards, rotations
 
 # A program for each; the rest of the fifteen pairs takes minutes and is in `tests.long peeking`.
 PAIRS = [
@@ -208,3 +215,30 @@ def test_playing_on_ends_with_the_round():
     assert int(end.round) == 1
     payoff = playout.points(env)(state, end)
     assert float(jnp.abs(payoff.sum())) < 1e-3
+
+
+# -- several devices --------------------------------------------------------------------------------------------------
+
+
+def test_a_search_in_parts_plays_alike_on_one_device_and_on_two():
+    """Run in a process of its own, which has two."""
+    code = "from tests.test_search import compare_devices; compare_devices()"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=pathlib.Path(__file__).parent.parent)
+
+
+def compare_devices():
+    """The same games in two parts, and other ones than in a single part."""
+    assert vector.use_cores(2) == 2 == len(jax.devices())
+    env = KuhnEnv()
+    players, lineup = (pimc(env, 2, 4), pimc(env, 1, 1)), jnp.asarray(rotations([0, 1]))
+    deal_keys, key = jax.random.split(jax.random.key(0), 64), jax.random.key(1)
+
+    def played(shards, num_devices):
+        run = functools.partial(play_in_shards, env, players, None, shards, devices=jax.devices()[:num_devices])
+        return [np.asarray(leaf) for leaf in jax.tree.leaves(jax.jit(run)(deal_keys, lineup, key))]
+
+    one, two, whole = played(2, 1), played(2, 2), played(1, 1)
+    for alone, shared in zip(one, two, strict=True):
+        np.testing.assert_array_equal(alone, shared)
+    assert [leaf.shape for leaf in one] == [leaf.shape for leaf in whole]
+    assert any((part != leaf).any() for part, leaf in zip(one, whole, strict=True))

@@ -197,6 +197,7 @@ def test_a_row_of_other_sides_is_played_by_itself(tmp_path, monkeypatch):
         (("kuhn", "bold", "timid", "--option", "cards=3"), "unknown option 'cards'"),
         (("kuhn", "bold", "timid", "--protocol", "sides"), "kuhn has rotations, got 'sides'"),
         (("kuhn", "bold", "timid", "--deals", "1"), "deals must be at least 2"),
+        (("kuhn", "bold", "timid", "--shards", "3"), "chunk = 250 deals must divide by shards = 3"),
         (("kuhn", "bold", "timid", "--anchor", "random"), "anchor must be one of the agents"),
         (("kuhn", "bold", "timid", "--run", "whole"), "exists already and is not overwritten"),
         (("--resume", "nothing"), "is not a tournament's"),

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from agents.basic import Thinker
-from jaxgames import Env, State, pick
+from jaxgames import Env, State, pick, vector
 from jaxgames.env import StateT, TreeT
 
 MANY_ACTIONS = 1024  # from here on, to see that a move is forced costs more than to let an agent find it
@@ -62,6 +62,21 @@ def play(
         parts.append(jax.tree.map(np.asarray, part))
     states, returns, log = jax.tree.map(lambda *leaves: np.concatenate(leaves)[:num_deals], *parts)
     return Played(states=states, returns=returns, lineup=lineup, log=log)
+
+
+def play_in_shards(env, agents, watch, shards, deal_keys, lineup, key, devices=None):
+    """All games of one batch, [deal, rotation], in so many parts, which devices play at the same time.
+
+    What is played depends on the key and the number of parts, not on how many devices there are.
+    """
+    if shards == 1:
+        return play_batch(env, agents, watch, deal_keys, lineup, key)
+
+    def play_part(deal_keys: chex.PRNGKey, key: chex.PRNGKey) -> tuple[chex.PRNGKey, tuple]:
+        return deal_keys, play_batch(env, agents, watch, deal_keys, lineup, key)
+
+    _, played = vector.shard(play_part, shards, devices)(deal_keys, key)  # [shard, deal, rotation, ...]
+    return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), played)
 
 
 def play_batch(env, agents, watch, deal_keys, lineup, key):

@@ -1,6 +1,5 @@
 """Playing: a batch of games moves on, and every decision is written down for the learner."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import chex
@@ -100,19 +99,26 @@ def rollout(
             is_own=is_own,
             action=action,
             reward=played.rewards,
-            hint=() if task.potential is None else hints(task.potential, states, played),
+            hint=() if task.potential is None else jax.vmap(task.potential)(states),
             terminated=played.terminated,
             truncated=played.truncated,
             final_return=jnp.where(played.done, own_return(returns, own_seats), 0.0),
             priority=jnp.ones(num_envs) if task.priority is None else jax.vmap(task.priority)(states),
             notes=() if task.auxiliary is None else jax.vmap(task.auxiliary.note)(states, action),
         )
-        fresh = opponents.sample_lineup(mixture, env.num_players, learner.updates, seat_key, num_envs)
-        lineup = Lineup(*(jnp.where(played.done, new, old) for new, old in zip(fresh, lineup, strict=True)))
+        if mixture.kinds != opponents.SELF_PLAY.kinds:  # alone with itself the learner sits in every seat
+            fresh = opponents.sample_lineup(mixture, env.num_players, learner.updates, seat_key, num_envs)
+            lineup = Lineup(*(jnp.where(played.done, new, old) for new, old in zip(fresh, lineup, strict=True)))
         returns = jax.vmap(pick)(played.done, jnp.zeros_like(returns), returns)
         return Tables(following, lineup, returns), transition
 
-    return jax.lax.scan(turn, tables, jax.random.split(key, num_steps))
+    tables, transitions = jax.lax.scan(turn, tables, jax.random.split(key, num_steps))
+    if task.potential is not None:
+        last = jax.vmap(task.potential)(tables.states)
+        transitions = transitions._replace(
+            hint=hints(transitions.hint, last, transitions.terminated | transitions.truncated)
+        )
+    return tables, transitions
 
 
 def own_return(returns: chex.Array, own_seats: chex.Array) -> chex.Array:
@@ -120,10 +126,13 @@ def own_return(returns: chex.Array, own_seats: chex.Array) -> chex.Array:
     return (returns * own_seats).sum(-1) / jnp.maximum(own_seats.sum(-1), 1)
 
 
-def hints(potential: Callable[[State], chex.Array], states: State, played: State) -> chex.Array:
-    """float32[env, seat]: the change of the potential, which is zero after the end."""
-    before, after = (jax.vmap(potential)(each) for each in (states, played))
-    return jnp.where(played.done[:, None], 0.0, after) - before
+def hints(before: chex.Array, last: chex.Array, done: chex.Array) -> chex.Array:
+    """float32[step, env, seat]: the change of the potential, which is zero after the end.
+
+    What a step leaves is what the next one finds, so each state is judged once: `before` the steps, and the `last`.
+    """
+    after = jnp.concatenate([before[1:], last[None]])
+    return jnp.where(done[..., None], 0.0, after) - before
 
 
 def values_to_move(task: "Task", params: Params, states: State) -> chex.Array:

@@ -60,6 +60,10 @@ class SeeingModel(Model):
     def legal(self, state: State) -> Any:
         return self.inner.legal(state)
 
+    def at_turn(self, state: State, seat: chex.Array) -> tuple[Seen, Any]:
+        view, legal = self.inner.at_turn(state, seat)
+        return Seen(view, secrets_of(self.env, state, seat)), legal
+
     def policy(self, heads: Any, legal: Any) -> Policy:
         return self.inner.policy(heads, legal)
 

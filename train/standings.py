@@ -167,6 +167,7 @@ def command(cfg: "Tournament") -> str:
     parts += [f"--option {' '.join(cfg.option)}"] if cfg.option else []
     parts += [f"--protocol {cfg.protocol}"] if cfg.protocol else []
     parts += [f"--deals {cfg.deals} --chunk {cfg.chunk} --seed {cfg.seed}"]
+    parts += [f"--shards {cfg.shards}"] if cfg.shards > 1 else []
     parts += ["--self-play"] if cfg.self_play else []
     parts += [f"--anchor {cfg.anchor}"] if cfg.anchor else []
     parts += [f"--costs {cfg.costs}"] if cfg.costs else []

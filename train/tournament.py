@@ -27,10 +27,10 @@ import tyro
 import agents
 import jaxgames
 from agents.basic import Thinker, as_thinker
-from jaxgames import Env
+from jaxgames import Env, vector
 from jaxgames.options import UserError, read_option
 from train import pins, scripts, standings
-from train.matches import Played, play_batch
+from train.matches import Played, play_in_shards
 from train.protocols import Counts, Moments, Protocol, moments, one_and_the_rest, protocol_of
 from train.signals import requests
 
@@ -58,6 +58,9 @@ class Tournament:
     """deals at a time"""
     seed: int = 0
     """of the deals, and of the agents' own chance"""
+    shards: int = 1
+    """parts of a chunk that play at the same time, each on a core of its own if there are so many; the agents' chance
+    depends on it, the deals do not"""
     self_play: bool = False
     """also every agent against itself"""
     anchor: str = ""
@@ -78,9 +81,11 @@ class Tournament:
             raise UserError(f"tournament: name each agent once, got {' '.join(self.agents)}")
         if self.anchor and self.anchor not in self.agents:
             raise UserError(f"tournament: anchor must be one of the agents, got {self.anchor!r}")
-        for name, least in (("deals", 2), ("chunk", 1)):
+        for name, least in (("deals", 2), ("chunk", 1), ("shards", 1)):
             if getattr(self, name) < least:
                 raise UserError(f"tournament: {name} must be at least {least}, got {getattr(self, name)}")
+        if self.chunk % self.shards:
+            raise UserError(f"tournament: chunk = {self.chunk} deals must divide by shards = {self.shards}")
 
 
 class Pair(NamedTuple):
@@ -104,6 +109,8 @@ def hold(cfg: Tournament) -> int:
         cfg, held = read_settings(cfg, folder)
     elif folder.exists():
         raise UserError(f"tournament: {folder} exists already and is not overwritten; go on with --resume {folder}")
+    if cfg.shards > 1:
+        vector.use_cores(min(cfg.shards, vector.num_cores()))
     env = jaxgames.make(cfg.game, **dict(read_option(text) for text in cfg.option))
     protocol = protocol_of(env, cfg.protocol)
     if cfg.costs:
@@ -199,7 +206,7 @@ def make_play(cfg: Tournament, env: Env, protocol: Protocol, players: list) -> C
         deal_keys = jax.random.split(jax.random.fold_in(deal_key, chunk), cfg.chunk)
         key = jax.random.fold_in(jax.random.fold_in(act_key, chunk), pair.one * len(players) + pair.rest)
         cast, table = seated(pair)
-        states, returns, log = play_batch(env, tuple(cast), protocol.watch, deal_keys, table, key)
+        states, returns, log = play_in_shards(env, tuple(cast), protocol.watch, cfg.shards, deal_keys, table, key)
         views = [lineup, 1 - lineup] if protocol.is_symmetric else [lineup]
         found = [protocol.measure(env, Played(states, returns, view, log)) for view in views]
         names[:] = found[0]

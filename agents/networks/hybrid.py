@@ -12,7 +12,6 @@ import jax.numpy as jnp
 
 from agents.networks.mlp import through
 from agents.networks.model import Labels, Model, Output, hidden_layer
-from agents.networks.pointer import Kept
 from agents.networks.policies import Gaussian, Joint, categorical
 from jaxgames import Env
 from jaxgames.options import UserError
@@ -31,6 +30,13 @@ class Wishes(NamedTuple):
     point: chex.Array  # float32[2]  mean of x and y
     deviation: chex.Array  # float32[]  of both
     orientation: chex.Array  # float32[2]
+
+
+class Kept(NamedTuple):
+    """The state itself: a third of what the network reads of it."""
+
+    state: State
+    seat: chex.Array
 
 
 class Hybrid(nn.Module):

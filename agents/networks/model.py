@@ -71,6 +71,10 @@ class Model(Generic[StateT]):
         legal = self.env.legal_action_mask(state)
         return legal if self.shape is None else self.shape(state, legal)
 
+    def at_turn(self, state: StateT, seat: chex.Array) -> tuple[Any, Any]:
+        """(view, legal) of the seat to move, where a model finds both at once."""
+        return self.look(state, seat), self.legal(state)
+
     def policy(self, heads: Any, legal: Any) -> Policy:
         """The distribution over legal choices."""
         return categorical(heads, legal)
@@ -130,7 +134,7 @@ def decide(
     model: Model[StateT], params: Params, state: StateT, seat: chex.Array, key: chex.PRNGKey, greedy: bool = False
 ) -> Decision:
     """The decision of `seat`, who is to move: sampled, or the most likely one."""
-    view, legal = model.look(state, seat), model.legal(state)
+    view, legal = model.at_turn(state, seat)
     policy, out = judge(model, params, view, legal)
     choice = policy.mode() if greedy else policy.sample(key)
     return Decision(
@@ -144,7 +148,7 @@ def decide(
 
 def consider(model: Model[StateT], params: Params, state: StateT, seat: chex.Array) -> tuple[Policy, Output]:
     """What these parameters would do as `seat`, who is to move."""
-    return judge(model, params, model.look(state, seat), model.legal(state))
+    return judge(model, params, *model.at_turn(state, seat))
 
 
 def reconsider(model: Model[StateT], params: Params, kept: Any) -> tuple[Policy, Output]:

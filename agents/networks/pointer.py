@@ -12,6 +12,7 @@ import jax.numpy as jnp
 
 from agents.networks.model import Labels, Model, Output, dense_layer, hidden_layer
 from agents.networks.policies import Categorical, categorical
+from jaxgames.cards import members, pack
 from jaxgames.options import UserError
 from jaxgames.saboteur import SaboteurEnv, observe, points
 from jaxgames.saboteur.cards import COPIES, NUM_GOALS, NUM_TOOLS
@@ -22,11 +23,11 @@ NUM_AIMS = points.MAX_FRONTIER + NUM_GOALS  # points that cards are laid on or l
 
 
 class Mine(NamedTuple):
-    """What the network reads."""
+    """What the network reads. Points and cards come in whole numbers: a rollout stores them as they are."""
 
-    points: chex.Array  # float32[point, 50]
+    points: chex.Array  # int8[point, 50]
     exists: chex.Array  # bool[point]
-    cards: chex.Array  # float32[slot, orientation, 17]
+    cards: chex.Array  # bool[slot, orientation, 17]
     has_card: chex.Array  # bool[slot]
     players: chex.Array  # float32[seat, 22]  relative seats
     facts: chex.Array  # float32[fact]
@@ -40,10 +41,12 @@ class Legal(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """The state itself: a fifth of what the network reads of it, and a ninth of the mask of actions."""
+    """A decision as a rollout stores it. The state would take no less, and finding its points again as long as
+    half of the network."""
 
-    state: State
-    seat: chex.Array
+    view: Mine
+    cell: chex.Array  # int16[point]
+    mask: chex.Array  # uint32[word], 32 choices each
 
 
 class Pointer(nn.Module):
@@ -67,15 +70,15 @@ class Pointer(nn.Module):
         def dense(size, name, scale=1.0):
             return dense_layer(size, self.dtype, name, scale)
 
-        lies = view.exists[:, None]
-        card = encoded(view.cards, "card")  # [slot, orientation, width]
+        lies, features = view.exists[:, None], points.scaled(view.points)
+        card = encoded(view.cards.astype(jnp.float32), "card")  # [slot, orientation, width]
         player = encoded(view.players, "player")
         hand = jnp.where(view.has_card[:, None, None], card, 0)
-        point = jnp.where(lies[:NUM_AIMS], encoded(view.points[:NUM_AIMS], "point"), 0)
+        point = jnp.where(lies[:NUM_AIMS], encoded(features[:NUM_AIMS], "point"), 0)
         together = [point.max(0), point.sum(0) / jnp.maximum(lies[:NUM_AIMS].sum(), 1)]
         together += [hand.max((0, 1)), hand.mean((0, 1)), player[0]]
         if self.is_full:
-            loose = nn.relu(hidden_layer(self.width // 2, self.dtype, "loose")(view.points[NUM_AIMS:]))
+            loose = nn.relu(hidden_layer(self.width // 2, self.dtype, "loose")(features[NUM_AIMS:]))
             together += [player[1:].max(0), player[1:].mean(0), jnp.where(lies[NUM_AIMS:], loose, 0).max(0)]
         context = encoded(jnp.concatenate([*together, view.facts]), "context")
 
@@ -97,25 +100,32 @@ class Pointer(nn.Module):
 
 
 class PointerModel(Model[State]):
-    """A choice is an action with the number of a point in place of a cell; the rollout keeps the state."""
+    """A choice is an action with the number of a point in place of a cell."""
 
     env: SaboteurEnv
 
     def look(self, state: State, seat: chex.Array) -> Mine:
+        return self._view(state, seat, points.find_points(self.env, state, seat))
+
+    def legal(self, state: State) -> Legal:
+        return self._legal(state, points.find_points(self.env, state, state.current_player))
+
+    def at_turn(self, state: State, seat: chex.Array) -> tuple[Mine, Legal]:
+        found = points.find_points(self.env, state, seat)
+        return self._view(state, seat, found), self._legal(state, found)
+
+    def _view(self, state: State, seat: chex.Array, found: points.Points) -> Mine:
         env, seat = self.env, jnp.asarray(seat, jnp.int32)
-        found = points.find_points(env, state, seat)
-        kinds = held(state, seat)
         return Mine(
-            points=found.features,
+            points=found.numbers,
             exists=found.exists,
-            cards=points.hand_cards(env, state, seat),
-            has_card=kinds >= 0,
+            cards=points.hand_cards(env, state, seat).astype(bool),
+            has_card=held(state, seat) >= 0,
             players=player_facts(env, state, seat),
             facts=facts(env, state, seat),
         )
 
-    def legal(self, state: State) -> Legal:
-        found = points.find_points(self.env, state, state.current_player.astype(jnp.int32))
+    def _legal(self, state: State, found: points.Points) -> Legal:
         choices = points.legal_choices(self.env, state, found)
         return Legal(choices if self.shape is None else self.shape(state, choices), found)
 
@@ -131,11 +141,12 @@ class PointerModel(Model[State]):
         return points.choice_of(self.env, legal.points, action)
 
     def keep(self, state: State, seat: chex.Array, view: Mine, legal: Legal) -> Kept:
-        del view, legal
-        return Kept(state, seat)
+        del state, seat
+        return Kept(view, legal.points.cell.astype(jnp.int16), pack(legal.choices))
 
     def recall(self, kept: Kept) -> tuple[Mine, Legal]:
-        return self.look(kept.state, kept.seat), self.legal(kept.state)
+        found = points.Points(kept.cell.astype(jnp.int32), kept.view.exists, kept.view.points)
+        return kept.view, Legal(members(kept.mask, points.num_choices(self.env)), found)
 
 
 def player_facts(env: SaboteurEnv, state: State, seat: chex.Array) -> chex.Array:

@@ -204,17 +204,45 @@ def kth(grid: Grid, cells: chex.Array, k: chex.Array) -> chex.Array:
     Words are counted in blocks first: a cumulative sum takes the square of its length.
     """
     cells = without_border(grid, cells)
+    in_word = _counted(cells)
+    block, k = _find(jnp.cumsum(in_word.sum(-1)), k)
+    word, k = _find(jnp.cumsum(in_word[block]), k)
+    return _member(grid, cells, block * BLOCK + word, k)
+
+
+def listed(grid: Grid, cells: chex.Array, most: int) -> chex.Array:
+    """int32[most], the cell ids of the set in ascending order, behind the last some cells of the grid: `kth` of each.
+
+    For so many the sums of all blocks cost less than one for each that is asked for.
+    """
+    cells = without_border(grid, cells)
+    ends = jnp.cumsum(_counted(cells), axis=-1)  # [block, word]
+    block_ends = jnp.cumsum(ends[:, -1])
+
+    def number(k: chex.Array) -> chex.Array:
+        block, k = _find(block_ends, k)
+        word, k = _find(ends[block], k)
+        return _member(grid, cells, block * BLOCK + word, k)
+
+    return jax.vmap(number)(jnp.arange(most, dtype=jnp.int32))
+
+
+def _counted(cells: chex.Array) -> chex.Array:
+    """int32[block, word], how many cells each word of a set holds."""
     blocks = jnp.pad(cells, (0, -cells.shape[-1] % BLOCK)).reshape(-1, BLOCK)
-    in_word = jax.lax.population_count(blocks).astype(jnp.int32)
-    block, k = _find(in_word.sum(-1), k)
-    word, k = _find(in_word[block], k)
-    word = jnp.minimum(block * BLOCK + word, cells.shape[-1] - 1)
+    return jax.lax.population_count(blocks).astype(jnp.int32)
+
+
+def _find(ends: chex.Array, k: chex.Array) -> tuple[chex.Array, chex.Array]:
+    """Which of the heaps holds the k-th thing of all, and its number there; `ends`, int32[heap], are the numbers of
+    things up to each heap and in it."""
+    is_before = ends <= k
+    heap = jnp.minimum(is_before.sum(), ends.shape[0] - 1)
+    return heap, k - jnp.where(is_before, ends, 0).max()
+
+
+def _member(grid: Grid, cells: chex.Array, word: chex.Array, k: chex.Array) -> chex.Array:
+    """int32[], the cell id of the k-th bit of a word."""
+    word = jnp.minimum(word, cells.shape[-1] - 1)
     column, row = word // grid.words, word % grid.words * WORD + kth_member(cells[word][None], k)
     return (column * grid.rows + jnp.minimum(row, grid.rows - 1)).astype(jnp.int32)
-
-
-def _find(counts: chex.Array, k: chex.Array) -> tuple[chex.Array, chex.Array]:
-    """Which of the heaps with so many things, int32[heap], holds the k-th thing of all, and its number there."""
-    is_before = jnp.cumsum(counts) <= k
-    heap = jnp.minimum(is_before.sum(), counts.shape[0] - 1)
-    return heap, k - jnp.where(is_before, counts, 0).sum()

@@ -24,7 +24,7 @@ from jaxgames.saboteur.cards import (
     ROCKFALL,
     TOP,
 )
-from jaxgames.saboteur.cells import count, kth, lies_in
+from jaxgames.saboteur.cells import count, lies_in, listed
 from jaxgames.saboteur.mine import face_up_cells, turned_goals
 from jaxgames.saboteur.rules import held
 from jaxgames.saboteur.state import FACE_DOWN, State
@@ -109,9 +109,8 @@ def board_rows(env: "SaboteurEnv", state: State) -> chex.Array:
     grid = env.cells
     goals = jnp.asarray(grid.goals)
     on_table = face_up_cells(state) | goals
-    order = jnp.arange(MAX_BOARD)
-    cells = jax.vmap(lambda k: kth(grid, on_table, k))(order)
-    is_card = order < count(on_table)
+    cells = listed(grid, on_table, MAX_BOARD)
+    is_card = jnp.arange(MAX_BOARD) < count(on_table)
     column, row = cells // grid.rows, cells % grid.rows
 
     sides = lies_in(grid, state.open, cells).T

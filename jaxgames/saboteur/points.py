@@ -9,6 +9,7 @@ With five players there are 900 choices for 24,936 actions, with the same legal 
 >>> state = env.step(state, action_of(env, points, choice))
 """
 
+import functools
 from typing import TYPE_CHECKING, NamedTuple
 
 import chex
@@ -16,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgames.env import computed_once
 from jaxgames.saboteur.cards import (
     COPIES,
     GOLD,
@@ -34,7 +36,7 @@ from jaxgames.saboteur.cards import (
     STEP_X,
     STEP_Y,
 )
-from jaxgames.saboteur.cells import Grid, beside, count, inner, kth, lies_in
+from jaxgames.saboteur.cells import Grid, beside, count, inner, lies_in, listed
 from jaxgames.saboteur.mine import survey
 from jaxgames.saboteur.observe import known_goals
 from jaxgames.saboteur.rules import decode, held, may_skip, open_sides, tool_targets
@@ -49,7 +51,11 @@ MAX_FRONTIER = NUM_SIDES + int((COPIES["official"][:NUM_CONNECTED] * (OPEN[:NUM_
 MAX_LOOSE = NUM_PATH_CARDS
 NUM_POINT_FEATURES = 50
 NUM_CARD_FEATURES = 17
+FIRST_ACROSS, FIRST_PLACE = 9, 33  # behind kind and own card; behind what lies across the sides
+NUM_ACROSS = 6
 SCALE = 0.1  # brings coordinates and distances to the size of the other features
+# A feature is a small whole number times its scale: x, y, and of each goal two steps, distance and sixths of a chance.
+SCALES = np.array([1] * FIRST_PLACE + [SCALE] * 2 + [SCALE, SCALE, SCALE, 1 / 6, 1] * NUM_GOALS, np.float32)
 
 
 class Points(NamedTuple):
@@ -58,9 +64,32 @@ class Points(NamedTuple):
 
     cell: jax.Array  # int32[point]  cell id
     exists: jax.Array  # bool[point]  a frontier cell, a face-down goal, a card that can fall
-    is_open: jax.Array  # bool[point, side]  the neighbour across that side is open towards the cell
-    is_wall: jax.Array  # bool[point, side]  the neighbour across that side shows it a wall
-    features: jax.Array  # float32[point, feature]  as `player` knows them, zeros for padding
+    numbers: jax.Array  # int8[point, feature]  the features as `player` knows them in whole numbers, zeros for padding
+
+    @property
+    def features(self) -> jax.Array:
+        """float32[point, feature]"""
+        return scaled(self.numbers)
+
+    @property
+    def is_open(self) -> jax.Array:
+        """bool[point, side]  the neighbour across that side is open towards the cell"""
+        return self._across[..., 0] | self._across[..., 1]
+
+    @property
+    def is_wall(self) -> jax.Array:
+        """bool[point, side]  the neighbour across that side shows it a wall"""
+        return self._across[..., 2]
+
+    @property
+    def _across(self) -> jax.Array:
+        """bool[point, side, 6]"""
+        return self.numbers[:, FIRST_ACROSS:FIRST_PLACE].reshape(-1, NUM_SIDES, NUM_ACROSS) != 0
+
+
+def scaled(numbers: chex.Array) -> chex.Array:
+    """float32[..., feature], the features that whole numbers stand for."""
+    return numbers.astype(jnp.float32) * jnp.asarray(SCALES)
 
 
 def num_points(env: "SaboteurEnv") -> int:
@@ -92,41 +121,52 @@ def find_points(env: "SaboteurEnv", state: State, player: chex.Numeric) -> Point
     face_down = lies_in(grid, ground.face_down, grid.goal_ids)
     if env.variant == "full":
         blocks += [(jnp.asarray(grid.goal_ids), face_down), _listed(grid, ground.loose, MAX_LOOSE)]
-    cell, exists = (jnp.concatenate(parts) for parts in zip(*blocks, strict=True))
-    kind = np.repeat(np.eye(3, dtype=bool)[: len(blocks)], [len(ids) for ids, _ in blocks], axis=0)
+    cell, exists = computed_once(tuple(jnp.concatenate(parts) for parts in zip(*blocks, strict=True)))
+    kind = np.repeat(np.eye(3, dtype=np.int8)[: len(blocks)], [len(ids) for ids, _ in blocks], axis=0)
 
     paths = jnp.stack([beside(grid, side, state.joined & state.open[OPPOSITE[side]]) for side in range(NUM_SIDES)])
     own = jnp.concatenate([state.open, state.through[None], state.joined[None]])
     next_to_open, next_to_wall = (~jnp.stack(admitted) for admitted in zip(*ground.admits, strict=True))
     planes = jnp.concatenate([inner(grid, own), paths, next_to_open, next_to_wall])
-    column, row = cell // grid.rows, cell % grid.rows
     own, is_path, is_open, is_wall = jnp.split(lies_in(grid, planes, cell).T, (6, 10, 14), axis=-1)
 
     is_known = known_goals(env, state, player)
     is_gold = is_known & (state.goals[state.round] == GOLD)
-    guesses = face_down[:, None] & jnp.stack([~is_known, is_gold, is_known & ~is_gold], axis=-1)  # [goal, guess]
-    goal_column, goal_row = np.array(grid.goal_cells, np.int32).T
-    is_across = (column[:, None, None] + STEP_X[:, None] == goal_column) & (
-        row[:, None, None] + STEP_Y[:, None] == goal_row
-    )  # [point, side, goal]
-    across = (is_across[..., None] & guesses).any(-2)  # [point, side, guess]
-    around = jnp.concatenate([jnp.stack([is_path, is_open & ~is_path, is_wall], axis=-1), across], axis=-1)
+    guess = jnp.where(is_known, jnp.where(is_gold, 2, 4), 1) * face_down  # one of three bits for each goal
+    is_across = cell[:, None, None] == jnp.asarray(_cells_beside_goals(grid))  # [point, side, goal]
+    across = is_path | (is_open & ~is_path) << 1 | is_wall << 2 | jnp.where(is_across, guess, 0).sum(-1) << 3
+    across = computed_once(across)[..., None] >> jnp.arange(NUM_ACROSS) & 1  # [point, side, 6]
 
-    chance = jnp.where(is_gold.any(), is_gold, ~is_known / jnp.maximum((~is_known).sum(dtype=jnp.int32), 1))
-    dx, dy = goal_column - column[:, None], goal_row - row[:, None]  # [point, goal]
-    way = jnp.stack([dx, dy, jnp.abs(dx) + jnp.abs(dy)], axis=-1) * jnp.float32(SCALE)
-    hope = jnp.broadcast_to(jnp.stack([chance, face_down], axis=-1), (*dx.shape, 2))
-    place = jnp.stack([column + grid.xmin, row + grid.ymin], axis=-1) * jnp.float32(SCALE)
+    sixths = jnp.where(is_gold.any(), 6 * is_gold, ~is_known * (6 // jnp.maximum((~is_known).sum(dtype=jnp.int32), 1)))
+    hope = jnp.pad(jnp.stack([sixths, face_down], axis=-1), ((0, 0), (3, 0)))  # [goal, 5]
+    place = jnp.asarray(_place_numbers(grid))[cell] + jnp.pad(hope.ravel(), (2, 0))
 
-    parts = (kind, own, around, place, jnp.concatenate([way, hope], axis=-1))
-    features = jnp.concatenate([jnp.asarray(part, jnp.float32).reshape(len(cell), -1) for part in parts], axis=-1)
-    return Points(cell, exists, is_open, is_wall, jnp.where(exists[:, None], features, 0.0))
+    # Held before they are put together: XLA would work all of them out again for each of the features.
+    parts = [computed_once(part.reshape(len(cell), -1).astype(jnp.int8)) for part in (own, across, place)]
+    numbers = jnp.concatenate([jnp.asarray(kind), *parts], axis=-1)
+    return Points(cell, exists, jnp.where(exists[:, None], numbers, jnp.int8(0)))
 
 
 def _listed(grid: Grid, cells: chex.Array, most: int) -> tuple[chex.Array, chex.Array]:
     """The ids of a set of cells in ascending order, int32[most], and which of them are not padding."""
-    order = jnp.arange(most, dtype=jnp.int32)
-    return jax.vmap(lambda k: kth(grid, cells, k))(order), order < count(cells)
+    return listed(grid, cells, most), jnp.arange(most) < count(cells)
+
+
+def _cells_beside_goals(grid: Grid) -> np.ndarray:
+    """int32[side, goal], the cell from which each goal lies across that side."""
+    column, row = np.array(grid.goal_cells, np.int32).T
+    return ((column - STEP_X[:, None]) * grid.rows + row - STEP_Y[:, None]).astype(np.int32)
+
+
+@functools.cache
+def _place_numbers(grid: Grid) -> np.ndarray:
+    """int8[cell, 17], x and y, and for each goal dx, dy, distance and room for what is known of it."""
+    column, row = np.divmod(np.arange(grid.size), grid.rows)
+    goal_column, goal_row = np.array(grid.goal_cells).T
+    dx, dy = goal_column - column[:, None], goal_row - row[:, None]  # [cell, goal]
+    way = np.stack([dx, dy, np.abs(dx) + np.abs(dy), 0 * dx, 0 * dx], axis=-1)
+    numbers = [column[:, None] + grid.xmin, row[:, None] + grid.ymin, way.reshape(grid.size, -1)]
+    return np.concatenate(numbers, axis=-1).astype(np.int8)
 
 
 def hand_cards(env: "SaboteurEnv", state: State, player: chex.Numeric) -> chex.Array:
@@ -146,9 +186,12 @@ def legal_choices(env: "SaboteurEnv", state: State, points: Points) -> chex.Arra
     kinds = held(state, state.current_player)
     is_path = (kinds >= 0) & (kinds < NUM_PATHS) & ~state.broken[state.current_player].any()  # SB-30
     sides = open_sides(kinds[:, None], jnp.array([False, True]))  # [slot, orientation, side]
-    wall, opening = points.is_wall[:MAX_FRONTIER, None], points.is_open[:MAX_FRONTIER, None]
-    fits = ~jnp.where(sides[:, None], wall, opening).any(-1)  # SB-22: [slot, point, orientation]
-    board = [is_path[:, None, None] & fits]
+    # A bit for each side: [slot, 1, orientation] and [point, 1].
+    sides, wall, opening = computed_once(
+        tuple(_as_bits(each) for each in (sides[:, None], points.is_wall[:, None], points.is_open[:, None]))
+    )
+    misfits = sides & wall[:MAX_FRONTIER] | ~sides & opening[:MAX_FRONTIER]  # SB-22: [slot, point, orientation]
+    board = [is_path[:, None, None] & (misfits == 0)]
     if env.variant == "full":
         upright = jnp.array([True, False])
         board += [
@@ -161,6 +204,11 @@ def legal_choices(env: "SaboteurEnv", state: State, points: Points) -> chex.Arra
     else:
         rest = [may_skip(env, ~on_board.any())[None]]
     return jnp.concatenate([on_board.ravel(), *rest]) | state.done
+
+
+def _as_bits(sides: chex.Array) -> chex.Array:
+    """int32[...], a set of sides, bool[..., side], as bits of one number."""
+    return (sides << jnp.arange(NUM_SIDES)).sum(-1)
 
 
 def action_of(env: "SaboteurEnv", points: Points, choice: chex.Numeric) -> chex.Array:
