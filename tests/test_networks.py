@@ -86,6 +86,7 @@ def batch_of(case):
         hint=(),
         terminated=no,
         truncated=no,
+        settled=no,
         final_return=ones,
         priority=ones,
         notes=(),

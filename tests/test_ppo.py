@@ -27,7 +27,7 @@ from train.evaluate import make_match, over_seeds, versus, with_abilities
 from train.matches import mean_and_error, play, rotations, shared_wins
 from train.ppo_skullking import Config, ability_priority, make_task
 from train.protocols import Counts, Protocol
-from train.rollout import own_return
+from train.rollout import own_return, settled
 from train.settings import PPO
 
 ENV = jaxgames.make("skullking", num_players=3, hand_sizes=(1, 2))  # short games: every rollout crosses endings
@@ -197,6 +197,38 @@ def test_rollouts_are_judged_seat_by_seat_in_scaled_rewards(kuhn):
         np.testing.assert_allclose(target[:, env], advantage[:, env] + value, atol=1e-5)
         teaches = np.array([each is not None for each in theirs]) & np.asarray(played.is_own[:, env])
         np.testing.assert_array_equal(weight[:, env], teaches)
+
+
+def test_a_round_that_pays_for_itself_is_judged_by_itself(kuhn):
+    """The end of such a round is to advantages what the end of a game is; the value of the next is not asked for."""
+    played, values = kuhn.transitions, kuhn.values
+    over = np.asarray(played.terminated) | (np.arange(SMALL.steps)[:, None] % 3 == 2)
+    seats = kuhn.after.states.current_player
+    batch = ppo.judge(SMALL, kuhn.task, played._replace(settled=jnp.asarray(over)), seats, values)
+    advantage = np.asarray(batch.advantage).reshape(SMALL.steps, SMALL.envs)
+    for env in range(SMALL.envs):
+        theirs = loop_advantages(
+            np.asarray(played.seat[:, env]),
+            np.asarray(played.decision.value[:, env], np.float64),
+            SCALE * np.asarray(played.reward[:, env]),
+            over[:, env],
+            np.asarray(played.truncated[:, env]),
+            seats[env],
+            float(values[env]),
+            SMALL.gamma,
+            SMALL.lam,
+        )
+        np.testing.assert_allclose(advantage[:, env], [each or 0.0 for each in theirs], atol=1e-4)
+
+
+def test_a_round_is_settled_where_another_begins_and_where_the_game_ends():
+    states = jax.vmap(ENV.init)(jax.random.split(jax.random.key(0), 4)).replace(round=jnp.int8([0, 0, 1, 1]))
+    played = states.replace(round=jnp.int8([0, 1, 2, 1]), terminated=jnp.array([False, False, False, True]))
+    by_round, whole = make_task(Config()), make_task(Config(by_round=False))
+    assert settled(by_round, states, played).tolist() == [False, True, True, True]
+    assert settled(whole, states, played).tolist() == [False, False, False, True]
+    # What is paid for the place at the end is brought about by all rounds.
+    assert make_task(Config(reward="placement")).rounds is None
 
 
 def numpy_losses(params, view, row, cfg, entropy_weight):

@@ -42,6 +42,9 @@ class Task:
     potential: Callable[[Any], chex.Array] | None = None
     """state -> float32[seat], how good it looks for each seat, in scaled rewards: what a step adds to it is paid at
     once and taken back at the end, so that these hints change no best play (where gamma is 1)"""
+    rounds: Callable[[Any], chex.Array] | None = None
+    """state -> int[], which round is played, where rounds pay for themselves: a decision is judged by what its own
+    round brings, and the luck of later deals stays out of it"""
     sides: Sides | None = None
     """who plays together: the learner takes one seat against others than itself, or every seat of a side"""
     reward_scale: float = 1.0
@@ -181,7 +184,7 @@ def judge(cfg: PPO, task: Task, transitions: Transition, mover: chex.Array, move
             transitions.seat,
             transitions.decision.value,
             paid if task.potential is None else paid + transitions.hint,
-            transitions.terminated,
+            transitions.settled,
             transitions.truncated,
             mover,
             mover_value,

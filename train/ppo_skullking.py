@@ -42,6 +42,8 @@ class Config(RunConfig):
     """cards dealt in each round"""
     reward: str = "score"
     """reward scheme: score, placement, seed_base, seed_ability or seed"""
+    by_round: bool = True
+    """judge a decision by the points of its own round, which later rounds do not change (reward score alone)"""
     curriculum: tuple[int, ...] = ()
     """steps from which Harry, Roatan, Rosie, Bendt, Jade use their abilities: five numbers, or none for always"""
     curriculum_opponents: tuple[str, ...] = ()
@@ -90,7 +92,8 @@ def make_task(cfg: Config) -> Task:
     mixture = opponents.parse(cfg.opponents)
     if cfg.curriculum_opponents:
         mixture = opponents.in_stages(opponents.parse(cfg.curriculum_opponents), mixture, int(first_update.max()))
-    return Task(seeing.with_critic(model, cfg.critic), mixture, deal_data, auxiliary, ability_priority)
+    rounds = (lambda state: state.round) if cfg.by_round and cfg.reward == "score" else None
+    return Task(seeing.with_critic(model, cfg.critic), mixture, deal_data, auxiliary, ability_priority, rounds=rounds)
 
 
 def ability_priority(state):

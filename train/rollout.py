@@ -38,6 +38,7 @@ class Transition(NamedTuple):
     hint: chex.ArrayTree  # float32[seat]  what the step added to the task's potential, or ()
     terminated: chex.Array  # bool[]
     truncated: chex.Array  # bool[]
+    settled: chex.Array  # bool[]  nothing decided so far matters later: the end of the game, or of a round that pays
     final_return: chex.Array  # float32[]  a learner's mean return over the game that ended here, else 0
     priority: chex.Array  # float32[]  how often the decision is sampled, relative to others
     notes: chex.ArrayTree  # what the auxiliary heads' `note(state, action)` saw before the step
@@ -102,6 +103,7 @@ def rollout(
             hint=() if task.potential is None else jax.vmap(task.potential)(states),
             terminated=played.terminated,
             truncated=played.truncated,
+            settled=settled(task, states, played),
             final_return=jnp.where(played.done, own_return(returns, own_seats), 0.0),
             priority=jnp.ones(num_envs) if task.priority is None else jax.vmap(task.priority)(states),
             notes=() if task.auxiliary is None else jax.vmap(task.auxiliary.note)(states, action),
@@ -116,9 +118,17 @@ def rollout(
     if task.potential is not None:
         last = jax.vmap(task.potential)(tables.states)
         transitions = transitions._replace(
-            hint=hints(transitions.hint, last, transitions.terminated | transitions.truncated)
+            hint=hints(transitions.hint, last, transitions.settled | transitions.truncated)
         )
     return tables, transitions
+
+
+def settled(task: "Task", states: State, played: State) -> chex.Array:
+    """bool[env]: the game is over, or a round of the task that pays for itself."""
+    if task.rounds is None:
+        return played.terminated
+    before, after = (jax.vmap(task.rounds)(each) for each in (states, played))
+    return played.terminated | (before != after)
 
 
 def own_return(returns: chex.Array, own_seats: chex.Array) -> chex.Array:
@@ -126,13 +136,13 @@ def own_return(returns: chex.Array, own_seats: chex.Array) -> chex.Array:
     return (returns * own_seats).sum(-1) / jnp.maximum(own_seats.sum(-1), 1)
 
 
-def hints(before: chex.Array, last: chex.Array, done: chex.Array) -> chex.Array:
-    """float32[step, env, seat]: the change of the potential, which is zero after the end.
+def hints(before: chex.Array, last: chex.Array, over: chex.Array) -> chex.Array:
+    """float32[step, env, seat]: the change of the potential, which is zero after the end, of a round or of the game.
 
     What a step leaves is what the next one finds, so each state is judged once: `before` the steps, and the `last`.
     """
     after = jnp.concatenate([before[1:], last[None]])
-    return jnp.where(done[..., None], 0.0, after) - before
+    return jnp.where(over[..., None], 0.0, after) - before
 
 
 def values_to_move(task: "Task", params: Params, states: State) -> chex.Array:
