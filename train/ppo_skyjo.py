@@ -40,6 +40,8 @@ class Config(RunConfig):
     """points that count as one; wins and margins are counted as they are"""
     hints: float = 1.0
     """share of the points on a board, hidden cards at their mean, that is paid as they change; wants gamma = 1"""
+    by_round: bool = False
+    """judge a decision by the points of its own round alone (reward_mode round_score)"""
     network: Literal["mlp", "transformer"] = "mlp"
     """mlp on `flat`, or a transformer on `tokens`, whose weights fit any number of players"""
     widths: tuple[int, ...] = (256, 256)
@@ -76,6 +78,7 @@ def make_task(cfg: Config) -> Task:
         seeing.with_critic(model, cfg.critic),
         opponents.parse(cfg.opponents),
         potential=few_points(cfg.hints / cfg.unit) if cfg.hints else None,
+        rounds=(lambda state: state.round_index) if cfg.by_round and cfg.reward_mode == "round_score" else None,
         reward_scale=scale,
     )
 
