@@ -40,7 +40,7 @@ class Config(RunConfig):
     """points that count as one; wins and margins are counted as they are"""
     hints: float = 1.0
     """share of the points on a board, hidden cards at their mean, that is paid as they change; wants gamma = 1"""
-    by_round: bool = False
+    by_round: bool = True
     """judge a decision by the points of its own round alone (reward_mode round_score)"""
     network: Literal["mlp", "transformer"] = "mlp"
     """mlp on `flat`, or a transformer on `tokens`, whose weights fit any number of players"""
