@@ -85,7 +85,15 @@ def shard(
         raise ValueError(f"vector: shards must be at least 1, got {shards!r}")
 
     def of_one_device(states: TreeT, keys: chex.PRNGKey) -> tuple[TreeT, Any]:
-        return jax.lax.map(lambda part: play(*part), (states, keys))
+        """Part after part, each put back where it lay: a `lax.map` would write all of them to another place."""
+
+        def next_part(states: TreeT, turn: tuple[chex.Array, chex.PRNGKey]) -> tuple[TreeT, Any]:
+            i, key = turn
+            part, results = play(jax.tree.map(lambda leaf: leaf[i], states), key)
+            put = functools.partial(jax.lax.dynamic_update_index_in_dim, index=i, axis=0)
+            return jax.tree.map(put, states, part), results
+
+        return jax.lax.scan(next_part, states, (jnp.arange(keys.shape[0]), keys))
 
     def played(states: TreeT, key: chex.PRNGKey) -> tuple[TreeT, Any]:
         size = jax.tree.leaves(states)[0].shape[0]
