@@ -3,7 +3,6 @@
 import functools
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import chex
 import jax
@@ -13,7 +12,7 @@ from jax.sharding import Mesh
 from jax.sharding import PartitionSpec as P
 
 from jaxgames.cards import first_places
-from jaxgames.env import Env, StateT, computed_once
+from jaxgames.env import Env, StateT, TreeT, computed_once
 
 PART = 4096  # games that a core plays at a time: from there on larger batches gain nothing, and leave the cache
 
@@ -72,8 +71,8 @@ def random_actions(env: Env[StateT], states: StateT, key: chex.PRNGKey) -> chex.
 
 
 def shard(
-    play: Callable[..., tuple[StateT, Any]], shards: int | None = None, devices: Sequence[Any] | None = None
-) -> Callable[..., tuple[StateT, Any]]:
+    play: Callable[..., tuple[StateT, TreeT]], shards: int | None = None, devices: Sequence[jax.Device] | None = None
+) -> Callable[..., tuple[StateT, TreeT]]:
     """`play(states, key) -> (states, results)` with the games in so many parts, which devices play at the same time.
 
     Every part has its own random stream; results come back as [shard, ...]. They depend on the key and on the number of
@@ -83,10 +82,10 @@ def shard(
     if shards is not None and shards < 1:
         raise ValueError(f"vector: shards must be at least 1, got {shards!r}")
 
-    def of_one_device(states: StateT, keys: chex.PRNGKey) -> tuple[StateT, Any]:
+    def of_one_device(states: StateT, keys: chex.PRNGKey) -> tuple[StateT, TreeT]:
         return jax.lax.map(lambda part: play(*part), (states, keys))
 
-    def played(states: StateT, key: chex.PRNGKey) -> tuple[StateT, Any]:
+    def played(states: StateT, key: chex.PRNGKey) -> tuple[StateT, TreeT]:
         size = states.done.shape[0]
         parts = usual_parts(size, devices) if shards is None else shards
         if size % parts:
@@ -101,7 +100,7 @@ def shard(
     return played
 
 
-def usual_parts(num_envs: int, devices: Sequence[Any] | None = None) -> int:
+def usual_parts(num_envs: int, devices: Sequence[jax.Device] | None = None) -> int:
     """Into how many parts `shard` cuts so many games: one for each device, and on a CPU more where a part has over
     PART games, so that what a part plays stays in the cache."""
     devices = jax.devices() if devices is None else devices
