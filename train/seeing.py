@@ -23,6 +23,7 @@ from jaxgames.saboteur.rules import held
 from jaxgames.schafkopf import cards as schafkopf_cards
 from jaxgames.schafkopf import state as schafkopf_state
 from jaxgames.skullking import cards as skullking_cards
+from jaxgames.skyjo import chance
 from jaxgames.tricks import seats_from
 
 
@@ -121,7 +122,7 @@ def _schafkopf(env: Any, state: Any, seat: chex.Array) -> chex.Array:
 def _skyjo(env: Any, state: Any, seat: chex.Array) -> chex.Array:
     """float16: every card of every board, and the card on top of the deck."""
     seats = (seat + jnp.arange(env.num_players)) % env.num_players
-    top = state.deck[jnp.minimum(state.deck_pos, state.deck.size - 1)]
+    _, top = chance.draw(state, when=state.deck_pos < state.deck_end)  # the deck is shuffled as it is drawn
     return (jnp.append(state.cards[seats].ravel(), top) / 12).astype(jnp.float16)
 
 
