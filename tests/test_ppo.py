@@ -467,6 +467,11 @@ def test_a_match_counts_the_deals_asked_for_and_deals_anew_for_each_part():
     assert match(jnp.int32(BET), 0, jax.random.key(0), 40) == {"deals": (40.0, 0.0), "repeated": (0.0, 0.0)}
 
 
+def test_lanes_widen_to_a_whole_number_of_parts_within_the_batch():
+    wide = [opponents.widened(slice(*lanes), 4, 16) for lanes in ((0, 3), (5, 9), (6, 7), (13, 16), (11, 16))]
+    assert [(lanes.start, lanes.stop) for lanes in wide] == [(0, 4), (5, 9), (6, 10), (12, 16), (8, 16)]
+
+
 @pytest.mark.parametrize("num_envs", [7, 64, 512])
 @pytest.mark.parametrize(
     "mixture",
