@@ -24,7 +24,7 @@ from train import opponents, ppo, ppo_saboteur, replay
 from train.advantage import advantage_by_seat
 from train.auxiliary_skullking import Auxiliary
 from train.evaluate import make_match, over_seeds, versus, with_abilities
-from train.matches import mean_and_error, play, rotations, shared_wins
+from train.matches import fill_in, mean_and_error, play, rotations, shared_wins
 from train.ppo_skullking import Config, ability_priority, make_task
 from train.protocols import Counts, Protocol
 from train.rollout import own_return
@@ -420,6 +420,16 @@ def test_rotations_put_every_agent_in_every_seat():
 )
 def test_a_win_is_shared_by_the_winners_alone(winners, shares):
     np.testing.assert_allclose(shared_wins(np.array(winners)), shares, rtol=1e-6)
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 7])
+def test_only_the_games_that_ask_are_filled_in(size):
+    """In parts of any size; the last part is not filled up with games that others decide."""
+    where = np.isin(np.arange(7), [1, 4, 6])
+    given = np.arange(7), 10 * np.arange(7)
+    found = fill_in(lambda a, b: (a + b, a > 4), where, given, (jnp.full(7, -1), jnp.zeros(7, bool)), size)
+    assert found[0].tolist() == [-1, 11, -1, -1, 44, -1, 66]
+    assert found[1].tolist() == [False] * 6 + [True]
 
 
 def test_a_standard_error_is_that_of_a_mean():
