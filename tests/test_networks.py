@@ -648,6 +648,14 @@ def test_a_point_and_its_companions_are_those_of_distrax():
     assert float((one == two).mean()) == pytest.approx(0.5, abs=0.1)
 
 
+@pytest.mark.parametrize(("number", "entry"), [(0.0, 1), (0.4, 1), (0.6, 3), (1 - 2**-24, 3)])
+def test_a_draw_is_of_a_legal_entry_at_both_ends(monkeypatch, number, entry):
+    """Entries 1 and 3 of five, each as likely: no random number leads to the others, the lowest and the highest too."""
+    even = categorical(jnp.zeros(5), jnp.array([False, True, False, True, False]))
+    monkeypatch.setattr(jax.random, "uniform", lambda key, shape: jnp.full(shape, number))
+    assert int(even.sample(jax.random.key(0))) == entry
+
+
 def test_a_new_network_plays_nearly_at_random_and_its_values_are_of_ordinary_size():
     case = make_case("mlp")
     fresh = jax.jit(case.model.init)(jax.random.key(0))

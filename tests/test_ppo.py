@@ -426,8 +426,8 @@ def test_a_win_is_shared_by_the_winners_alone(winners, shares):
 def test_only_the_games_that_ask_are_filled_in(size):
     """In parts of any size; the last part is not filled up with games that others decide."""
     where = np.isin(np.arange(7), [1, 4, 6])
-    given = np.arange(7), 10 * np.arange(7)
-    found = fill_in(lambda a, b: (a + b, a > 4), where, given, (jnp.full(7, -1), jnp.zeros(7, bool)), size)
+    given = jnp.arange(7), 10 * jnp.arange(7)
+    found = fill_in(lambda a, b: (a + b, a > 4), jnp.asarray(where), given, (jnp.full(7, -1), jnp.zeros(7, bool)), size)
     assert found[0].tolist() == [-1, 11, -1, -1, 44, -1, 66]
     assert found[1].tolist() == [False] * 6 + [True]
 
