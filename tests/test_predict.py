@@ -125,6 +125,21 @@ def test_a_draw_depends_on_what_its_player_knows_alone(states, model, params):
 # -- the predictor ----------------------------------------------------------------------------------------------------
 
 
+def test_a_predictor_that_knows_the_deal_draws_little_else(endgame):
+    player = endgame.current_player
+    true = places_of_cards(endgame, player)
+    model = SimpleNamespace(places=lambda params, state, player: jnp.where(true[:, None] == jnp.arange(4), 1.0, 1e-6))
+    draw = predict.by_hands(ENV, model, None)
+
+    @jax.jit
+    @jax.vmap
+    def places(key):
+        return places_of_cards(draw(key, endgame, player)[0], player)
+
+    drawn = np.asarray(places(jax.random.split(jax.random.key(0), 32)))
+    assert (drawn == np.asarray(true))[:, np.asarray(true) != NOBODY].mean() > 0.8  # anything stays possible
+
+
 def test_places_are_counted_from_the_player():
     """Deal A as seat 1 sees it: seat 2 is the first, seat 0 the last; its own hand is nobody's."""
     _, state = given(DEAL_A)
