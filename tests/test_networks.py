@@ -484,9 +484,13 @@ def test_what_was_done_with_tools_is_told_by_whom_to_whom_and_in_all():
 
     @jax.jit
     def read(state):
-        return pointer.player_facts(env, state, jnp.int32(1)), pointer.facts(env, state, jnp.int32(1))
+        view = env.view(state, 1, "full")
+        return pointer.player_facts(env, state, 1), pointer.facts(env, state, 1), view.attacks, view.repairs
 
-    players, facts = read(state)
+    players, facts, attacks, repairs = read(state)
+    # The observation has the same by whom and on whom, seats 1, 2 and 0.
+    np.testing.assert_allclose(3 * attacks, [[0, 1, 0], [0, 0, 0], [1, 1, 0]], atol=1e-5)
+    np.testing.assert_allclose(3 * repairs, [[0, 0, 0], [0, 0, 1], [0, 0, 0]], atol=1e-5)
     np.testing.assert_allclose(
         3 * players[:, 14:],
         [  # broken by the observer, of the observer, in all of it, in all by it; then the same of what was mended
