@@ -484,8 +484,8 @@ def test_what_was_done_with_tools_is_told_by_whom_to_whom_and_in_all():
 
     @jax.jit
     def read(state):
-        view = env.view(state, 1, "full")
-        return pointer.player_facts(env, state, 1), pointer.facts(env, state, 1), view.attacks, view.repairs
+        view, seat = env.view(state, 1, "full"), jnp.int32(1)
+        return pointer.player_facts(env, state, seat), pointer.facts(env, state, seat), view.attacks, view.repairs
 
     players, facts, attacks, repairs = read(state)
     # The observation has the same by whom and on whom, seats 1, 2 and 0.
