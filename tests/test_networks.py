@@ -1,5 +1,6 @@
 """Every kind of network by identities: ratios of one, decisions recalled, padding, symmetry, checkpoints, honesty."""
 
+import dataclasses
 import functools
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from jaxgames.schafkopf import cards as schafkopf
 from jaxgames.schafkopf.state import hand as schafkopf_hand
 from jaxgames.skullking import cards as skullking
 from jaxgames.skyjo.cards import Decision
-from tests.sixth_game import KuhnEnv
+from tests.sixth_game import BET, PASS, KuhnEnv
 from tests.support import random_states
 from train import cards, ppo, seeing
 from train.rollout import Transition
@@ -685,6 +686,22 @@ def test_a_greedy_network_takes_the_likeliest_choice_and_another_draws():
     likeliest = jax.jit(lambda state: networks.consider(model, params, state, 0)[0].mode())(state)
     assert set(actions(False).tolist()) == {0, 1}
     assert set(actions(True).tolist()) == {int(likeliest)}
+
+
+def test_what_a_training_forbids_an_agent_may_play():
+    """`shape` is the learner's alone: here it leaves the pass to a network that would rather bet."""
+    env = KuhnEnv()
+    plain = networks.make("mlp", env, widths=(8,))
+    shaped = dataclasses.replace(plain, shape=lambda state, legal: legal & (jnp.arange(2) == PASS))
+    params = jax.jit(plain.init)(jax.random.key(0))["params"]
+    params = {"params": params | {"outputs": params["outputs"] | {"bias": jnp.array([0.0, 5.0, 0.0])}}}
+
+    @jax.jit
+    def both(state, key):
+        learned = decide(shaped, params, state, jnp.int32(0), key, greedy=True).action
+        return learned, network_agent(shaped, params, greedy=True)(key, state, jnp.int32(0))
+
+    assert [int(action) for action in both(env.init(jax.random.key(1)), jax.random.key(2))] == [PASS, BET]
 
 
 def test_a_network_with_perfect_information_plays_honestly_on_drawn_worlds(tmp_path):
