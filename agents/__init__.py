@@ -10,7 +10,6 @@ that takes the env; it can be jitted and vmapped. `make` turns a spec string int
 import importlib
 import inspect
 from collections.abc import Callable
-from typing import Any
 
 import chex
 
@@ -79,7 +78,7 @@ def names(env: Env) -> tuple[str, ...]:
     return tuple(_constructors(env))
 
 
-def rule_based(env: Env, *arguments: Any, **options: Any) -> Agent:
+def rule_based(env: Env, *arguments: object, **options: object) -> Agent:
     """The rule-based player of the game's rules page, with that page's options."""
     return _constructors(env)["rule"](env, *arguments, **options)
 

@@ -4,7 +4,7 @@
 """
 
 import json
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from agents import checkpoints
 
@@ -34,12 +34,12 @@ def published(game: str = "") -> tuple[str, ...]:
     return tuple(name for name in names if game in ("", about[name]["game"]) and plays(about[name]))
 
 
-def plays(manifest: dict[str, Any]) -> bool:
+def plays(manifest: checkpoints.Json) -> bool:
     """Does the network of a checkpoint play? A predictor of hands does not."""
     return manifest["network"].get("kind") != "hands"
 
 
-def card(name: str) -> dict[str, Any]:
+def card(name: str) -> checkpoints.Json:
     """The card of a published network; empty if it has none."""
     path = checkpoints.WEIGHTS / name / CARD
     return json.loads(path.read_text()) if path.exists() else {}

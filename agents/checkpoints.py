@@ -26,6 +26,8 @@ from jaxgames import Env
 from jaxgames.env import TreeT
 from jaxgames.options import UserError
 
+Json = dict[str, Any]  # a document as JSON gives it: a manifest, a card, settings
+
 FORMAT = 2
 MANIFEST = "manifest.json"
 WEIGHTS = pathlib.Path(__file__).parent / "weights"  # networks that come along: one checkpoint for each name
@@ -39,7 +41,7 @@ class DamagedCheckpoint(CheckpointError):
     """A checkpoint whose files are not those that were written."""
 
 
-def describe(env: Env, network: dict[str, Any], observation: str, **more: Any) -> dict[str, Any]:
+def describe(env: Env, network: Json, observation: str, **more: object) -> Json:
     """What a manifest says: the game with its options, what the network reads, its kind and fields, and `more`."""
     return {
         "game": env.id,
@@ -51,7 +53,7 @@ def describe(env: Env, network: dict[str, Any], observation: str, **more: Any) -
     }
 
 
-def save(folder: str | os.PathLike, items: dict[str, Any], about: dict[str, Any]) -> pathlib.Path:
+def save(folder: str | os.PathLike, items: dict[str, chex.ArrayTree], about: Json) -> pathlib.Path:
     """Write the items ({name: nested dict of arrays}) as a new checkpoint; it is there completely or not at all.
 
     OSError if the disk has no room for it.
@@ -73,7 +75,9 @@ def save(folder: str | os.PathLike, items: dict[str, Any], about: dict[str, Any]
     return folder
 
 
-def load(folder: str | os.PathLike, names: tuple[str, ...], game: str, version: int) -> tuple[dict[str, Any], dict]:
+def load(
+    folder: str | os.PathLike, names: tuple[str, ...], game: str, version: int
+) -> tuple[dict[str, chex.ArrayTree], Json]:
     """(items, manifest) of a checkpoint of this game, after checking every file. Arrays are numpy."""
     folder = pathlib.Path(folder).absolute()
     manifest = read_manifest(folder)
@@ -88,7 +92,7 @@ def load(folder: str | os.PathLike, names: tuple[str, ...], game: str, version: 
         return {name: store.restore(folder / name) for name in names}, manifest
 
 
-def read_manifest(folder: pathlib.Path) -> dict[str, Any]:
+def read_manifest(folder: pathlib.Path) -> Json:
     """The manifest of a checkpoint folder, in the present format."""
     if not folder.is_dir():
         raise CheckpointError(f"checkpoint: there is no checkpoint folder at {folder}")
@@ -103,7 +107,7 @@ def read_manifest(folder: pathlib.Path) -> dict[str, Any]:
     return _from_format_1(manifest) if manifest["format"] == 1 else manifest
 
 
-def _from_format_1(manifest: dict[str, Any]) -> dict[str, Any]:
+def _from_format_1(manifest: Json) -> Json:
     """Format 1 knew one kind of network, which it did not name, and one observation, Skull King's default."""
     return manifest | {"format": FORMAT, "observation": "ability"}
 
@@ -164,7 +168,7 @@ def unpack(packed: dict[str, np.ndarray], like: TreeT) -> TreeT:
     return jax.tree.unflatten(structure, leaves)
 
 
-def _write(folder: pathlib.Path, items: dict[str, Any], about: dict[str, Any]) -> None:
+def _write(folder: pathlib.Path, items: dict[str, chex.ArrayTree], about: Json) -> None:
     with _orbax() as store, _silent_threads():
         for name, item in items.items():
             store.save(folder / name, jax.tree.map(np.asarray, item))

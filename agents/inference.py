@@ -5,7 +5,7 @@ by the probability that the policy, seeing each player's own cards in that world
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple
+from typing import TYPE_CHECKING, Generic, NamedTuple
 
 import chex
 import jax
@@ -21,8 +21,10 @@ from jaxgames.schafkopf import SchafkopfEnv
 from jaxgames.schafkopf import State as SchafkopfState
 from jaxgames.schafkopf.cards import DOUBLE, FIRST_CARD, NO_DOUBLE, NO_SEAT, NUM_CARDS, NUM_SEATS, unpack
 from jaxgames.schafkopf.state import CONTRA, RETOUR, dealer, first_player
+from jaxgames.skullking import SkullKingEnv
 from jaxgames.skullking.cards import BID
 from jaxgames.skullking.rules import open_round
+from jaxgames.skullking.state import State as SkullKingState
 from jaxgames.tricks import seats_from
 
 if TYPE_CHECKING:
@@ -117,7 +119,7 @@ def schafkopf_past(env: SchafkopfEnv, state: SchafkopfState) -> Past[SchafkopfSt
     )
 
 
-def skullking_past(env: Any, state: Any) -> Past:
+def skullking_past(env: SkullKingEnv, state: SkullKingState) -> Past[SkullKingState]:
     """The bids of the round in order. Of what follows the state tells less: Rosie's choice of a leader is forgotten.
 
     Bids that are not revealed yet were drawn with the world, and are as much evidence of the hands drawn with them.
@@ -128,4 +130,4 @@ def skullking_past(env: Any, state: Any) -> Past:
 
 
 # Games whose state tells how it came about. Of others a record does: see `log_likelihood`.
-PASTS: dict[str, Callable[[Any, Any], Past]] = {"schafkopf": schafkopf_past, "skullking": skullking_past}
+PASTS: dict[str, Callable[..., Past]] = {"schafkopf": schafkopf_past, "skullking": skullking_past}

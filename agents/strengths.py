@@ -3,7 +3,7 @@
 Figures of bots are those of docs/results; a published network has them on its card.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jaxgames
 from agents import cards, checkpoints
@@ -43,7 +43,7 @@ class Offer(NamedTuple):
     spec: str
     strength: str
     num_players: int | None = None  # what a network was trained for; None: any number
-    options: dict[str, Any] = {}  # noqa: RUF012  likewise, where it is not the game's default
+    options: dict[str, object] = {}  # noqa: RUF012  likewise, where it is not the game's default
 
 
 def offers(game: str) -> list[Offer]:
@@ -56,7 +56,7 @@ def offers(game: str) -> list[Offer]:
     return found
 
 
-def network(spec: str, phrase: str, manifest: dict[str, Any]) -> Offer:
+def network(spec: str, phrase: str, manifest: checkpoints.Json) -> Offer:
     """A network with what it needs of the game. How it was rewarded is nobody's business at a table."""
     usual = jaxgames.make(manifest["game"]).options
     given = {name: value for name, value in manifest["options"].items() if not name.startswith("reward")}

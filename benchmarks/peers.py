@@ -4,7 +4,7 @@ import functools
 import multiprocessing
 import random
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import chex
 import jax
@@ -12,6 +12,9 @@ import jax.numpy as jnp
 
 from jaxgames.cards import choose
 from jaxgames.vector import num_cores
+
+if TYPE_CHECKING:
+    import pgx
 
 OPEN_SPIEL = ("oh_hell", "skat", "hearts", "spades")
 PGX = {"sparrow_mahjong": 40, "leduc_holdem": 4, "backgammon": 200}  # name: steps of a usual game
@@ -75,7 +78,7 @@ def _in_cpp(name: str, seconds: float, seed: int) -> float:
 class PgxState:
     """A state of pgx with its own chance, as `vector` wants states."""
 
-    game: Any
+    game: "pgx.State"
     key: chex.PRNGKey
 
     @property

@@ -21,7 +21,10 @@ import resource
 import subprocess
 import sys
 import time
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from jaxgames import Env
 
 PAGE = pathlib.Path("docs/results/throughput")
 
@@ -30,7 +33,7 @@ class Rows(NamedTuple):
     """What is measured of a game."""
 
     game: str
-    options: dict[str, Any] = {}  # noqa: RUF012
+    options: dict[str, object] = {}  # noqa: RUF012
     batches: tuple[int, ...] = (256, 4096, 65536)
     observe: tuple[int, ...] = (4096, 65536)  # batches that are measured with an observation as well
     peer: str = "oh_hell"  # of OpenSpiel
@@ -132,7 +135,7 @@ def beside_them(script: str, *arguments: str) -> None:
     subprocess.run([sys.executable, str(pathlib.Path(__file__).parent / script), *arguments], check=True)
 
 
-def in_process(checkout: str = "", **wanted: Any) -> dict[str, Any]:
+def in_process(checkout: str = "", **wanted: object) -> dict[str, Any]:
     """`child(wanted)` in a fresh process, with the library of this checkout or of another."""
     root = pathlib.Path(checkout or pathlib.Path(__file__).parent.parent).resolve()
     command = [sys.executable, __file__, "--child", json.dumps(wanted)]
@@ -170,17 +173,17 @@ def child(wanted: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def make(wanted: dict[str, Any]) -> tuple[Any, bool]:
+def make(wanted: dict[str, Any]) -> tuple["Env", bool]:
     if "pgx" in wanted:
         from benchmarks import peers
 
-        return peers.make_pgx(wanted["pgx"]), False
+        return peers.make_pgx(wanted["pgx"]), False  # type: ignore[return-value]  # as much of one as is asked here
     import jaxgames
 
     return jaxgames.make(wanted["game"], **wanted["options"]), True
 
 
-def measure(env: Any, batch: int, version: str | None, shards: int | None, seconds: float) -> dict[str, Any]:
+def measure(env: "Env", batch: int, version: str | None, shards: int | None, seconds: float) -> dict[str, Any]:
     """Best steps/s of repeated compiled loops at one batch size."""
     import jax
     import jax.numpy as jnp
@@ -250,7 +253,7 @@ def cpu_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def program(env: Any, batch: int) -> dict[str, Any]:
+def program(env: "Env", batch: int) -> dict[str, Any]:
     """What the batched step is as a program: how long it takes to make, how large it is, what it moves and computes."""
     import jax
     import jax.numpy as jnp

@@ -27,11 +27,14 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import chex
 import jax
 import jax.numpy as jnp
 from jax.sharding import Mesh
 from jax.sharding import PartitionSpec as P
 
+from agents.networks import Params
+from jaxgames.env import TreeT
 from jaxgames.options import read_option
 from train import devices, ppo
 from train.settings import PPO, RunConfig
@@ -156,10 +159,10 @@ def measured(cfg: RunConfig, task: ppo.Task, runs: int, seconds: float, clock: C
     }
 
 
-def spread(mesh: Mesh, work: Callable[[ppo.Learner, ppo.Games], Any]) -> Callable[..., Any]:
+def spread(mesh: Mesh, work: Callable[[ppo.Learner, ppo.Games], TreeT]) -> Callable[..., TreeT]:
     """`work` on the games of every device at the same time."""
 
-    def on_one(learner: ppo.Learner, games: ppo.Games) -> Any:
+    def on_one(learner: ppo.Learner, games: ppo.Games) -> TreeT:
         result = work(learner, jax.tree.map(lambda leaf: leaf[0], games))
         return jax.tree.map(lambda leaf: leaf[None], result)
 
@@ -167,7 +170,7 @@ def spread(mesh: Mesh, work: Callable[[ppo.Learner, ppo.Games], Any]) -> Callabl
     return jax.jit(jax.shard_map(on_one, mesh=mesh, in_specs=in_specs, out_specs=P("device"), check_vma=False))
 
 
-def bound(cfg: PPO, task: ppo.Task, params: Any) -> Any:
+def bound(cfg: PPO, task: ppo.Task, params: Params) -> tuple[chex.Array, Params]:
     """The network's passes of one update and nothing else; the result depends on all of them."""
     model, shapes = task.model, task.model.view_shapes()
 
@@ -192,7 +195,7 @@ def bound(cfg: PPO, task: ppo.Task, params: Any) -> Any:
     return said, params
 
 
-def timed(clock: Callable[[], float], function: Callable, *args: Any) -> tuple[Any, float]:
+def timed(clock: Callable[[], float], function: Callable[..., TreeT], *args: object) -> tuple[TreeT, float]:
     begin = clock()
     result = jax.block_until_ready(function(*args))
     return result, clock() - begin

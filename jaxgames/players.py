@@ -8,8 +8,8 @@ import importlib.metadata
 import time
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
 
+import chex
 import jax
 import numpy as np
 
@@ -20,7 +20,7 @@ GROUP = "jaxgames.agents"
 SAMPLES = 200  # choices that `shares` counts,
 PATIENCE = 2.0  # or as many as can be made in so many seconds
 
-Act = Callable[[Any, Any, Any], Any]
+Act = Callable[[chex.PRNGKey, State, chex.Array], chex.Array]
 
 
 class Player:

@@ -3,7 +3,7 @@
 import functools
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TypeVar
 
 import chex
 import jax
@@ -15,6 +15,7 @@ from jax.sharding import PartitionSpec as P
 from jaxgames.cards import first_places
 from jaxgames.env import Env, StateT, TreeT, computed_once
 
+ResultT = TypeVar("ResultT")  # what is measured of the games, any pytree
 PART = 4096  # games that a core plays at a time: from there on larger batches gain nothing, and leave the cache
 
 
@@ -72,8 +73,8 @@ def random_actions(env: Env[StateT], states: StateT, key: chex.PRNGKey) -> chex.
 
 
 def shard(
-    play: Callable[..., tuple[TreeT, Any]], shards: int | None = None, devices: Sequence[Any] | None = None
-) -> Callable[..., tuple[TreeT, Any]]:
+    play: Callable[..., tuple[TreeT, ResultT]], shards: int | None = None, devices: Sequence[jax.Device] | None = None
+) -> Callable[..., tuple[TreeT, ResultT]]:
     """`play(states, key) -> (states, results)` with the games in so many parts, which devices play at the same time.
     States may be any tree with one row for each game.
 
@@ -84,10 +85,10 @@ def shard(
     if shards is not None and shards < 1:
         raise ValueError(f"vector: shards must be at least 1, got {shards!r}")
 
-    def of_one_device(states: TreeT, keys: chex.PRNGKey) -> tuple[TreeT, Any]:
+    def of_one_device(states: TreeT, keys: chex.PRNGKey) -> tuple[TreeT, ResultT]:
         """Part after part, each put back where it lay: a `lax.map` would write all of them to another place."""
 
-        def next_part(states: TreeT, turn: tuple[chex.Array, chex.PRNGKey]) -> tuple[TreeT, Any]:
+        def next_part(states: TreeT, turn: tuple[chex.Array, chex.PRNGKey]) -> tuple[TreeT, ResultT]:
             i, key = turn
             part, results = play(jax.tree.map(lambda leaf: leaf[i], states), key)
             put = functools.partial(jax.lax.dynamic_update_index_in_dim, index=i, axis=0)
@@ -95,7 +96,7 @@ def shard(
 
         return jax.lax.scan(next_part, states, (jnp.arange(keys.shape[0]), keys))
 
-    def played(states: TreeT, key: chex.PRNGKey) -> tuple[TreeT, Any]:
+    def played(states: TreeT, key: chex.PRNGKey) -> tuple[TreeT, ResultT]:
         size = jax.tree.leaves(states)[0].shape[0]
         parts = usual_parts(size, devices) if shards is None else shards
         if size % parts:
@@ -110,7 +111,7 @@ def shard(
     return played
 
 
-def usual_parts(num_envs: int, devices: Sequence[Any] | None = None) -> int:
+def usual_parts(num_envs: int, devices: Sequence[jax.Device] | None = None) -> int:
     """Into how many parts `shard` cuts so many games: one for each device, and on a CPU more where a part has over
     PART games, so that what a part plays stays in the cache."""
     devices = jax.devices() if devices is None else devices

@@ -91,6 +91,19 @@ def test_a_viewer_sees_what_its_seat_may():
             game.view(bad)
 
 
+def test_a_game_as_it_stood_is_a_game_of_its_own():
+    game, records = Game(KuhnEnv(), deal=DEAL), []
+    for action in (PASS, BET, BET):
+        records.append(game.record())
+        game.step(action)
+    whole = game.record()
+    assert [game.at(step).record() for step in range(4)] == [*records, whole]
+    earlier = game.at(1)
+    earlier.step(PASS)
+    assert earlier.actions == [PASS, PASS]
+    assert game.record() == whole
+
+
 def test_what_is_taken_back_was_never_played():
     game = Game(KuhnEnv(), deal=DEAL)
     first = game.record()

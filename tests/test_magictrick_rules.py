@@ -1,5 +1,7 @@
 """The rules page of Magic Trick, number by number, and its worked examples E1 to E15."""
 
+from types import SimpleNamespace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,7 +9,7 @@ import pytest
 
 import jaxgames
 from jaxgames.magictrick.cards import HEARTS, SUIT_NAMES, card_name, suit_of, value_of
-from jaxgames.magictrick.observe import value_ranges
+from jaxgames.magictrick.observe import tricks_won, value_ranges
 from jaxgames.magictrick.rewards import hand_rewards
 from jaxgames.magictrick.rules import score_hand, trick_winner
 from jaxgames.magictrick.state import BIDDING, PLAYING, deal_hands, hands, trick_leader
@@ -364,3 +366,8 @@ def test_mt_11_the_option_names_the_first_leader(leader):
 def test_every_rule_is_cited():
     cited = set().union(*(cited_rules(path) for path in (ROOT / "tests").glob("test_magictrick_*.py")))
     assert rule_numbers("magictrick") <= cited
+
+
+def test_the_last_bit_of_tricks_is_eight_or_more():
+    found = tricks_won(SimpleNamespace(tricks=jnp.array([7, 8, 9, 0], jnp.int8)), jnp.int32(1))
+    assert [np.flatnonzero(seat).tolist() for seat in np.asarray(found)] == [[8], [8], [0], [7]]

@@ -1,5 +1,6 @@
 """Every kind of network by identities: ratios of one, decisions recalled, padding, symmetry, checkpoints, honesty."""
 
+import dataclasses
 import functools
 from typing import Any, NamedTuple
 
@@ -14,10 +15,14 @@ import agents
 import jaxgames
 from agents import checkpoints, networks
 from agents.checkpoints import CheckpointError
-from agents.networks import decide, network_agent, reconsider
+from agents.networks import decide, network_agent, pointer, reconsider, transformer
 from agents.networks.policies import Gaussian, Joint, categorical
 from jaxgames.options import UserError
-from tests.sixth_game import KuhnEnv
+from jaxgames.schafkopf import cards as schafkopf
+from jaxgames.schafkopf.state import hand as schafkopf_hand
+from jaxgames.skullking import cards as skullking
+from jaxgames.skyjo.cards import Decision
+from tests.sixth_game import BET, PASS, KuhnEnv
 from tests.support import random_states
 from train import cards, ppo, seeing
 from train.rollout import Transition
@@ -28,7 +33,13 @@ CASES = {  # name: game, its options, kind, version, fields
     "mlp": ("skullking", {"num_players": 3, "hand_sizes": (2,)}, "mlp", None, {"widths": (16,)}),
     "linear": ("schafkopf", {}, "mlp", "linear342", {"widths": (16,), "head_widths": (16,)}),
     "lstm": ("schafkopf", {}, "lstm", "lstm55", {"width": 16}),
-    "transformer": ("skyjo", {"action_mode": "decision", "history_window_k": 4}, "transformer", None, {"width": 16}),
+    "transformer": (
+        "skyjo",
+        {"num_players": 3, "action_mode": "decision", "history_window_k": 4},
+        "transformer",
+        None,
+        {"width": 16},
+    ),
     "pointer": ("saboteur", {"rounds": 1, "num_players": 3}, "pointer", None, {"width": 16}),
     "paths": ("saboteur", PATHS, "pointer", None, {"width": 16}),
     "hybrid": ("saboteur", PATHS, "hybrid", None, {"widths": (16,)}),
@@ -240,6 +251,27 @@ def test_rows_behind_the_end_of_a_sequence_change_nothing():
     chex.assert_trees_all_equal(none, one)
 
 
+def test_a_sequence_comes_with_its_own_length_and_all_else_in_order():
+    """Schafkopf: the cards of past tricks with their number, then those of the open trick with theirs."""
+    case = make_case("lstm")
+    model = case.model
+
+    @jax.jit
+    @jax.vmap
+    def both(state):
+        seat = state.current_player
+        return model.look(state, seat), model.env.view(state, seat, model.version)
+
+    seen, view = jax.device_get(both(case.states))
+    chex.assert_trees_all_equal(seen.rows, (view.history, view.open_cards))
+    chex.assert_trees_all_equal(seen.lengths, (view.history_length, view.open_length))
+    parts = view._asdict()
+    rest = [parts.pop(name) for name in ("history", "open_cards", "history_length", "open_length")]
+    assert (rest[2] != rest[3]).any()
+    info = np.concatenate([part.reshape(ROWS, -1) for part in parts.values()], axis=1)
+    np.testing.assert_array_equal(seen.info, info.astype(np.float32))
+
+
 def test_missing_records_and_points_change_nothing():
     case = make_case("transformer")
     view = first_view(case)
@@ -265,6 +297,48 @@ def test_missing_records_and_points_change_nothing():
     on_board = np.broadcast_to(view.exists[None, :, None], (6, len(view.exists), 2)).ravel()
     np.testing.assert_array_equal(plain[:-1][on_board], other[:-1][on_board])
     assert (plain[-1], value) == (other[-1], other_value)  # the skip
+
+    # Nor does what lies in a slot without a card, and points that are there twice count as once.
+    empty = changed(view.has_card, 5, False)
+    (plain, value), (other, other_value) = (
+        says(case, view._replace(has_card=empty, cards=changed(view.cards, 5, noise))) for noise in (0.0, 5.0)
+    )
+    np.testing.assert_array_equal(plain[:-1].reshape(6, -1)[:5], other[:-1].reshape(6, -1)[:5])
+    assert (plain[-1], value) == (other[-1], other_value)
+    few = view.points[view.exists][:3]
+    (once, value), (twice, other_value) = (
+        says(
+            case,
+            view._replace(
+                points=changed(view.points, np.s_[: len(rows)], rows), exists=np.arange(len(view.exists)) < len(rows)
+            ),
+        )
+        for rows in (few, np.concatenate([few, few]))
+    )
+    np.testing.assert_allclose((once[-1], value), (twice[-1], other_value), atol=1e-5)
+
+
+def test_without_attention_a_choice_is_about_its_slot_and_the_decision():
+    """Skyjo: words by the decision alone, then every kind of action for the twelve slots, which read their column."""
+    network = transformer.Transformer(words=3, slot_actions=2, width=8, layers=0)
+    rng = np.random.default_rng(0)
+    sizes = {"boards": (2, 12, 17), "seats": (2, 8), "discard": (17,), "decision": (26,), "deck": (33,)}
+    view = transformer.Table(
+        **{name: (rng.random(size) < 0.5).astype(np.float32) for name, size in sizes.items()},
+        records=np.zeros((0, 7), np.int8),
+    )
+    fresh = jax.jit(network.init)(jax.random.key(0), view)
+    params = jax.tree.map(lambda leaf: leaf + 0.3 * rng.normal(size=leaf.shape).astype(np.float32), fresh)
+
+    def touched(name, where):
+        """Which logits change with this part of the view."""
+        other = view._replace(**{name: changed(getattr(view, name), where, 1 - getattr(view, name)[where])})
+        one, two = (np.asarray(apply(network, params, each).heads) for each in (view, other))
+        return np.flatnonzero(one != two).tolist()
+
+    assert touched("discard", np.s_[:]) == touched("deck", np.s_[:]) == touched("boards", (1, 5)) == []
+    assert touched("decision", np.s_[:]) == [*range(27)]
+    assert touched("boards", (0, 5)) == [3 + 12 * kind + slot for kind in range(2) for slot in (1, 5, 9)]
 
 
 def test_columns_that_change_places_take_their_logits_with_them():
@@ -384,6 +458,92 @@ def test_others_have_no_order_and_are_counted_from_oneself():
     assert not np.allclose(other, value, atol=1e-3)
 
 
+@functools.lru_cache
+def second_round():
+    """Saboteur for three, round two, by hand: seat 1 looks at it, and knows where the gold is.
+
+    Seat 1 broke a tool of seat 2, seat 0 one of each of both, seat 2 mended one of seat 0.
+    """
+    env = jaxgames.make("saboteur", rounds=2, num_players=3)
+    state = jax.device_get(jax.jit(env.init)(jax.random.key(0)))
+    broken, mends, maps = (
+        np.flatnonzero((state.deck[1] >= first) & (state.deck[1] < last))
+        for first, last in ((16, 19), (19, 25), (25, 26))
+    )
+    played = [(broken[0], 1, 2), (broken[1], 0, 1), (broken[2], 0, 2), (mends[0], 2, 0), (maps[0], 1, 2)]
+    cards, by, on = zip(*played, strict=True)
+    return env, state.replace(
+        round=np.int8(1),
+        goals=np.array([[0, 1, 2], [2, 1, 0]], np.int8),  # the gold is the third
+        roles=np.array([[True, False, False, True], [False, True, True, False]]),
+        played_by=changed(state.played_by, list(cards), by),
+        played_on=changed(state.played_on, list(cards), on),
+    )
+
+
+def test_what_was_done_with_tools_is_told_by_whom_to_whom_and_in_all():
+    env, state = second_round()
+
+    @jax.jit
+    def read(state):
+        view, seat = env.view(state, 1, "full"), jnp.int32(1)
+        return pointer.player_facts(env, state, seat), pointer.facts(env, state, seat), view.attacks, view.repairs
+
+    players, facts, attacks, repairs = read(state)
+    # The observation has the same by whom and on whom, seats 1, 2 and 0.
+    np.testing.assert_allclose(3 * attacks, [[0, 1, 0], [0, 0, 0], [1, 1, 0]], atol=1e-5)
+    np.testing.assert_allclose(3 * repairs, [[0, 0, 0], [0, 0, 1], [0, 0, 0]], atol=1e-5)
+    np.testing.assert_allclose(
+        3 * players[:, 14:],
+        [  # broken by the observer, of the observer, in all of it, in all by it; then the same of what was mended
+            [0, 0, 1, 1, 0, 0, 0, 0],  # seat 1, the observer
+            [1, 0, 2, 0, 0, 0, 0, 1],  # seat 2
+            [0, 1, 0, 2, 0, 0, 1, 0],  # seat 0
+        ],
+        atol=1e-5,
+    )
+    # A saboteur, in the second of three rounds, who knows the third goal to be the gold.
+    np.testing.assert_array_equal(facts[2:12], [1, 0, 1, 0, 0, 0, 1, 0, 0, 1])
+
+
+def test_secrets_are_what_the_others_hold_counted_from_the_player():
+    """By hand in the second round of Saboteur, by the states themselves in games of cards."""
+    env, state = second_round()
+    roles_and_gold, counts = np.split(jax.jit(lambda state: seeing.secrets_of(env, state, 1))(state), [5])
+    np.testing.assert_array_equal(roles_and_gold, [1, 0, 0, 0, 1])  # seats 2 and 0, then the goals
+    hands = [state.deck[1][state.hand[other][state.hand[other] >= 0]] for other in (2, 0)]
+    np.testing.assert_array_equal(counts.reshape(2, -1), [np.bincount(hand, minlength=27) for hand in hands])
+
+    for name, hands_of in (
+        ("mlp", lambda state, seat: (state.hand[seat][:, None] == np.arange(skullking.NUM_CARDS)).any(0)),
+        ("lstm", lambda state, seat: np.asarray(schafkopf.unpack(schafkopf_hand(state, seat)))),
+    ):
+        case = make_case(name)
+        env, state = case.model.env, jax.tree.map(lambda leaf: np.asarray(leaf[0]), case.states)
+        others = [hands_of(state, (2 + i) % env.num_players) for i in range(1, env.num_players)]
+        assert np.stack(others).any(-1).all()
+        found = jax.jit(lambda state, env=env: seeing.secrets_of(env, state, 2))(state)
+        np.testing.assert_array_equal(found.reshape(len(others), -1), others)
+
+
+def test_the_top_of_the_deck_is_the_card_that_comes_next():
+    """Skyjo shuffles its deck as it is drawn: what lies in the next place may still change."""
+    case = make_case("transformer")
+    env, n = case.model.env, case.model.env.num_players
+
+    @jax.jit
+    @jax.vmap
+    def drawn(state):
+        can_draw = env.is_legal(state, Decision.CHOOSE_DECK)
+        return seeing.secrets_of(env, state, 1), can_draw, env.step(state, Decision.CHOOSE_DECK).hand
+
+    secrets, can_draw, card = jax.device_get(drawn(case.states))
+    assert can_draw.sum() > 5
+    np.testing.assert_array_equal(np.round(12 * secrets[can_draw, -1]), card[can_draw])
+    boards = np.roll(np.asarray(case.states.cards), -1, axis=1).reshape(ROWS, n * 12)
+    np.testing.assert_array_equal(np.round(12 * secrets[:, :-1]), boards)
+
+
 def test_a_wish_names_a_card_a_point_of_the_plane_and_an_orientation():
     """Saboteur SB-51: a legal placement is granted as it was wished, and only cards that are held can be wished for."""
     case = make_case("hybrid")
@@ -489,6 +649,26 @@ def test_a_point_and_its_companions_are_those_of_distrax():
     assert both.entropy() == pytest.approx(float(card.entropy() + ours.entropy()), abs=1e-5)
     assert both.kl(both) == pytest.approx(0, abs=1e-6)
     assert both.mode()[0] == 1
+    coin = categorical(jnp.zeros(2), jnp.ones(2, bool))  # two of them know nothing of each other
+    one, two = jax.jit(jax.vmap(Joint((coin, coin)).sample))(jax.random.split(jax.random.key(2), 400))
+    assert float((one == two).mean()) == pytest.approx(0.5, abs=0.1)
+
+
+@pytest.mark.parametrize(("number", "entry"), [(0.0, 1), (0.4, 1), (0.6, 3), (1 - 2**-24, 3)])
+def test_a_draw_is_of_a_legal_entry_at_both_ends(monkeypatch, number, entry):
+    """Entries 1 and 3 of five, each as likely: no random number leads to the others, the lowest and the highest too."""
+    even = categorical(jnp.zeros(5), jnp.array([False, True, False, True, False]))
+    monkeypatch.setattr(jax.random, "uniform", lambda key, shape: jnp.full(shape, number))
+    assert int(even.sample(jax.random.key(0))) == entry
+
+
+def test_a_new_network_plays_nearly_at_random_and_its_values_are_of_ordinary_size():
+    case = make_case("mlp")
+    fresh = jax.jit(case.model.init)(jax.random.key(0))
+    views = jax.jit(jax.vmap(case.model.look))(case.states, case.states.current_player)
+    out = jax.jit(jax.vmap(lambda view: case.model.read(fresh, view)))(views)
+    assert np.abs(out.heads).max() < 0.1
+    assert np.abs(out.value).max() > 0.2
 
 
 def test_a_greedy_network_takes_the_likeliest_choice_and_another_draws():
@@ -507,6 +687,22 @@ def test_a_greedy_network_takes_the_likeliest_choice_and_another_draws():
     likeliest = jax.jit(lambda state: networks.consider(model, params, state, 0)[0].mode())(state)
     assert set(actions(False).tolist()) == {0, 1}
     assert set(actions(True).tolist()) == {int(likeliest)}
+
+
+def test_what_a_training_forbids_an_agent_may_play():
+    """`shape` is the learner's alone: here it leaves the pass to a network that would rather bet."""
+    env = KuhnEnv()
+    plain = networks.make("mlp", env, widths=(8,))
+    shaped = dataclasses.replace(plain, shape=lambda state, legal: legal & (jnp.arange(2) == PASS))
+    params = jax.jit(plain.init)(jax.random.key(0))["params"]
+    params = {"params": params | {"outputs": params["outputs"] | {"bias": jnp.array([0.0, 5.0, 0.0])}}}
+
+    @jax.jit
+    def both(state, key):
+        learned = decide(shaped, params, state, jnp.int32(0), key, greedy=True).action
+        return learned, network_agent(shaped, params, greedy=True)(key, state, jnp.int32(0))
+
+    assert [int(action) for action in both(env.init(jax.random.key(1)), jax.random.key(2))] == [PASS, BET]
 
 
 def test_a_network_with_perfect_information_plays_honestly_on_drawn_worlds(tmp_path):

@@ -24,7 +24,7 @@ from train import opponents, ppo, ppo_saboteur, replay
 from train.advantage import advantage_by_seat
 from train.auxiliary_skullking import Auxiliary
 from train.evaluate import make_match, over_seeds, versus, with_abilities
-from train.matches import mean_and_error, play, rotations, shared_wins
+from train.matches import fill_in, mean_and_error, play, rotations, shared_wins
 from train.ppo_skullking import Config, ability_priority, make_task
 from train.protocols import Counts, Protocol
 from train.rollout import own_return, settled
@@ -454,6 +454,16 @@ def test_a_win_is_shared_by_the_winners_alone(winners, shares):
     np.testing.assert_allclose(shared_wins(np.array(winners)), shares, rtol=1e-6)
 
 
+@pytest.mark.parametrize("size", [1, 2, 4, 7])
+def test_only_the_games_that_ask_are_filled_in(size):
+    """In parts of any size; the last part is not filled up with games that others decide."""
+    where = np.isin(np.arange(7), [1, 4, 6])
+    given = jnp.arange(7), 10 * jnp.arange(7)
+    found = fill_in(lambda a, b: (a + b, a > 4), jnp.asarray(where), given, (jnp.full(7, -1), jnp.zeros(7, bool)), size)
+    assert found[0].tolist() == [-1, 11, -1, -1, 44, -1, 66]
+    assert found[1].tolist() == [False] * 6 + [True]
+
+
 def test_a_standard_error_is_that_of_a_mean():
     assert mean_and_error(np.array([1.0, 2.0, 3.0, 6.0])) == pytest.approx((3.0, np.sqrt(14 / 3 / 4)))
     found = over_seeds([{"wins": (1.0, 9.0)}, {"wins": (3.0, 9.0)}])
@@ -497,6 +507,11 @@ def test_a_match_counts_the_deals_asked_for_and_deals_anew_for_each_part():
     protocol = Protocol("deals", 0.0, rotations([0, 1]), measure)
     match = make_match(KUHN, lambda action: lambda key, state, player: action, [PASSES], 16, protocol)
     assert match(jnp.int32(BET), 0, jax.random.key(0), 40) == {"deals": (40.0, 0.0), "repeated": (0.0, 0.0)}
+
+
+def test_lanes_widen_to_a_whole_number_of_parts_within_the_batch():
+    wide = [opponents.widened(slice(*lanes), 4, 16) for lanes in ((0, 3), (5, 9), (6, 7), (13, 16), (11, 16))]
+    assert [(lanes.start, lanes.stop) for lanes in wide] == [(0, 4), (5, 9), (6, 10), (12, 16), (8, 16)]
 
 
 @pytest.mark.parametrize("num_envs", [7, 64, 512])

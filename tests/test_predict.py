@@ -2,6 +2,7 @@
 
 import functools
 import shutil
+from types import SimpleNamespace
 
 import chex
 import jax
@@ -124,6 +125,21 @@ def test_a_draw_depends_on_what_its_player_knows_alone(states, model, params):
 # -- the predictor ----------------------------------------------------------------------------------------------------
 
 
+def test_a_predictor_that_knows_the_deal_draws_little_else(endgame):
+    player = endgame.current_player
+    true = places_of_cards(endgame, player)
+    model = SimpleNamespace(places=lambda params, state, player: jnp.where(true[:, None] == jnp.arange(4), 1.0, 1e-6))
+    draw = predict.by_hands(ENV, model, None)
+
+    @jax.jit
+    @jax.vmap
+    def places(key):
+        return places_of_cards(draw(key, endgame, player)[0], player)
+
+    drawn = np.asarray(places(jax.random.split(jax.random.key(0), 32)))
+    assert (drawn == np.asarray(true))[:, np.asarray(true) != NOBODY].mean() > 0.8  # anything stays possible
+
+
 def test_places_are_counted_from_the_player():
     """Deal A as seat 1 sees it: seat 2 is the first, seat 0 the last; its own hand is nobody's."""
     _, state = given(DEAL_A)
@@ -184,6 +200,42 @@ def test_deals_that_are_shown_often_enough_are_known(games, model, params, measu
     student, _ = jax.jit(lambda student: update(cfg, model, student, lesson, jax.random.key(6)))(student)
     before, now = (float(measure(each, lesson)["log_loss"]) for each in (params, student.params))
     assert now < 0.5 * before
+
+
+def test_calibration_counts_unseen_cards_of_the_questions_that_are_asked(games, model, params):
+    """Before the first card, 24 in four games: each is in one of three hands, and as likely somewhere as it is."""
+    lesson = ask(model, games)
+    is_first = jnp.arange(lesson.seat.shape[1]) == 0
+    mean, found, count = predictor.calibration(model, params, lesson._replace(is_asked=lesson.is_asked & is_first)).T
+    assert count.sum() == 4 * 24 * 3
+    assert (mean * count).sum() == pytest.approx(4 * 24)
+    assert (found * count).sum() == pytest.approx(4 * 24)
+
+
+def test_the_decay_is_a_part_of_the_gradient_that_adam_sees():
+    """Without any other gradient the first step is a whole one towards zero, however small the decay."""
+    optimiser = predictor.make_optimiser(Config(learning_rate=0.1, weight_decay=1e-3))
+    params = jnp.array([2.0, -30.0])
+    change, _ = optimiser.update(jnp.zeros(2), optimiser.init(params), params)
+    np.testing.assert_allclose(change, [-0.1, 0.1], rtol=1e-3)
+
+
+def test_who_knows_nothing_gains_nothing_on_the_rules_and_who_knows_all_pays_nothing(endgame):
+    true = places_of_cards(endgame, endgame.current_player)
+    knows = jnp.where(true[:, None] == jnp.arange(4), 1.0, 0.0)
+
+    @jax.jit
+    def compare(places):
+        model = SimpleNamespace(env=ENV, places=lambda params, state, player: places)
+        return predictor.compare(model, None, endgame, jax.random.key(0), 32)
+
+    nothing, everything = compare(jnp.full_like(knows, 0.25)), compare(knows)
+    assert float(nothing.gain) == pytest.approx(0, abs=1e-4)
+    assert float(nothing.predicted) == pytest.approx(np.log(3), abs=1e-4)
+    assert float(nothing.both) == pytest.approx(float(nothing.legal), abs=1e-4)
+    assert float(everything.predicted) == pytest.approx(0, abs=1e-4)
+    assert float(everything.gain) > 0.5
+    assert float(everything.both) < float(everything.legal) < np.log(3)
 
 
 TINY = {"agent": "random", "rounds": 2, "games": 4, "minibatch": 2, "epochs": 1, "width": 8, "layers": 1, "held_out": 2}

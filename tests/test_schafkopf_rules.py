@@ -9,7 +9,8 @@ import pytest
 
 import jaxgames
 from jaxgames.schafkopf import PEER, rewards, rules
-from jaxgames.schafkopf.cards import NAMES, RANK_POINTS, TOP_TRUMPS, TYPE_RANK, bit, card_set, parse
+from jaxgames.schafkopf.cards import NAMES, RANK_POINTS, SOLO, TOP_TRUMPS, TYPE_RANK, WENZ, bit, card_set, parse
+from jaxgames.schafkopf.observe import teams
 from jaxgames.schafkopf.state import RETOUR
 from tests.schafkopf_positions import (
     DEAL_A,
@@ -311,6 +312,14 @@ def test_the_observations_and_the_end_after_running_away():
     state = finish(env, state, smallest)
     assert (seats_of(state.points), seats_of(state.tricks)) == ([5, 76, 25, 14], [1, 5, 1, 1])
     assert seats_of(state.rewards) == [80, 80, -80, -80]
+
+
+def test_in_wenz_and_solo_everybody_knows_the_sides_at_once():
+    """Seat 1 alone against the others, before any card; seats are counted from the player."""
+    _, state = given(DEAL_A, "0 2 0 0")
+    for contract, side in ((state.contract, [0, 0, 0, 0]), (WENZ, [0, 0, 0, 1]), (SOLO, [0, 0, 0, 1])):
+        alone = state.replace(contract=jnp.int8(contract))
+        assert np.asarray(teams(alone, jnp.int32(2))).tolist() == side
 
 
 def test_freedom_after_running_away_holds_on_lead_and_when_searched():

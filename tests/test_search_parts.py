@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import jaxgames
-from agents import networks, worlds
+from agents import checkpoints, networks, worlds
 from agents.networks import Model, Output
-from agents.search import draws, guided, playout, tree
+from agents.search import draws, endgame, guided, moves, playout, tree
 from agents.search.pimc import read_search, search_worlds
 from agents.search.rollouts import gains, roll_out
 from tests import plain_search, sixth_game
@@ -128,6 +128,83 @@ def test_a_tree_that_a_network_guides_is_that_of_a_plain_loop():
             count, total = plain.get(choice, (0, np.zeros(2)))
             assert its_visits[choice] == count, (root, plain)
             np.testing.assert_allclose(its_totals[choice], total, atol=1e-4)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class StakesKuhnEnv(KuhnEnv):
+    """Kuhn poker for any money."""
+
+    id = "stakes"
+    rooms = KuhnEnv.rooms._replace(
+        rewards=types.SimpleNamespace(payment=lambda env, *turn: env.stake * sixth_game.payment(env, *turn)),
+    )
+    stake: int = 1
+
+
+def test_a_tree_is_paid_as_its_network_was_whatever_the_table_plays_for():
+    env = StakesKuhnEnv()
+
+    @functools.partial(jax.jit, static_argnums=(0, 1))
+    def total(stake, scale):
+        guide = guided.Guide(Opinionated(env, None, "cards"), None, StakesKuhnEnv(stake=stake), scale)
+        return guided.grow(env, guide, lambda key: kuhn((0, 2, 1), BET), jax.random.key(0), 6, 1.25).total
+
+    np.testing.assert_allclose(total(5, 0.2), total(1, 1.0), atol=1e-5)
+    assert not np.allclose(total(5, 1.0), total(1, 1.0))
+
+
+def test_a_guide_brings_the_rewards_that_its_network_learned_from_and_their_scale(monkeypatch):
+    """The table keeps all its other options."""
+    learned = {"options": {"num_players": 7, "reward": "team", "rounds": 1}, "reward_scale": 0.25}
+    monkeypatch.setattr(networks, "load_honest", lambda network, env: ("model", "params"))
+    monkeypatch.setattr(checkpoints, "find", lambda network: network)
+    monkeypatch.setattr(checkpoints, "read_manifest", lambda folder: learned)
+    env = jaxgames.make("saboteur", num_players=4, rounds=2)
+    guide = guided.load_guide("somebody", env)
+    assert (guide.model, guide.params, guide.scale) == ("model", "params", 0.25)
+    assert guide.rewards == dataclasses.replace(env, reward="team")
+    del learned["reward_scale"]
+    assert guided.load_guide("somebody", env).scale == 1.0
+
+
+class Leaning(Model):
+    """Kuhn poker: rather bet."""
+
+    def read(self, params, view):
+        return Output(jnp.array([0.0, 0.1]), jnp.float32(0), {}, view)
+
+
+def test_of_choices_with_as_many_visits_the_network_has_its_way():
+    guide = guided.Guide(Leaning(KUHN, None, "cards"), None, KUHN, 1.0)
+    act = guided.guided(KUHN, guide, 1, 2, 100.0, draws.legal(KUHN))  # so curious that both are tried once
+    assert int(jax.jit(act)(jax.random.key(0), kuhn((0, 1, 2)), 0)) == BET
+
+
+# -- moves ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_moves_of_saboteur_are_its_legal_actions_and_no_others():
+    """An action whose cell nobody points at is none of the choices, though its number leads to one."""
+    env = jaxgames.make("saboteur", variant="paths", num_players=2, goal_x=2)
+
+    @jax.jit
+    def both(key):
+        state = env.init(key)
+        every = jnp.arange(env.num_actions)
+        return moves.find_moves(env, moves.moves_of(env, state), every), env.legal_action_mask(state)
+
+    found, legal = both(jax.random.key(0))
+    np.testing.assert_array_equal(found != moves.NO_MOVE, legal)
+    assert len(set(found[legal].tolist())) == legal.sum()
+
+
+def test_the_last_tricks_begin_when_the_one_before_is_complete():
+    def ends(played, tricks):
+        cards = np.where(np.arange(32) < played, 0, -1).reshape(8, 4)
+        return bool(endgame.is_endgame(types.SimpleNamespace(played=jnp.asarray(cards)), tricks))
+
+    assert [ends(played, 2) for played in (23, 24, 25, 32)] == [False, True, True, True]
+    assert [ends(played, 1) for played in (27, 28)] == [False, True]
 
 
 # -- worlds -----------------------------------------------------------------------------------------------------------

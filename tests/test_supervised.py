@@ -291,6 +291,29 @@ def test_who_never_bets_loses_every_game_to_a_learner(tmp_path):
         exploit.exploit(dataclasses.replace(cfg, agents=("bold",), setting=("depth=3",), run=str(tmp_path / "other")))
 
 
+def test_an_exploiter_is_measured_in_its_one_seat_against_an_equal_share():
+    """Of four equals one wins a quarter of the games; what is paid in cents sums to nothing."""
+    for headline, expected in (("wins_percent", ("wins_percent", 25.0)), ("cents", ("cents", 0.0))):
+        task = SimpleNamespace(protocol=SimpleNamespace(headline=headline), env=SimpleNamespace(num_players=4))
+        assert exploit.measured_by(task) == expected
+    page = SimpleNamespace(make_task=lambda settings: Task(settings, measure="sides"))
+    assert exploit.at_one_seat(page, "model") == Task("model", measure="rotations")
+
+
+def test_every_round_of_a_teacher_plays_other_deals(monkeypatch, tmp_path):
+    made, studied = [], []
+    monkeypatch.setattr(make_games, "make", lambda games: made.append(games) or 0)
+    monkeypatch.setattr(supervised, "study", lambda cfg: studied.append(cfg) or 0)
+    cfg = Expert("kuhn", "first", teacher="rollouts:{network},worlds=4", games=40, seed=7)
+    for number, network in enumerate(("first", "second")):
+        assert expert.teach(cfg, network, number, tmp_path / f"{number}.jsonl", tmp_path / str(number)) == 0
+    assert [(each.agents, each.seed) for each in made] == [
+        (("rollouts:first,worlds=4",), 7),
+        (("rollouts:second,worlds=4",), 8),
+    ]
+    assert [(each.start_from, each.chunk) for each in studied] == [("first", 4), ("second", 4)]
+
+
 def test_a_student_keeps_a_share_of_what_its_teacher_gains(monkeypatch):
     """Of Kuhn poker's 50 %: a teacher of 60 gains 10, a student of 54 keeps two fifths of it. Both play the first."""
     wins = {"rollouts:first": 60.0, "ppo:second,greedy": 54.0}

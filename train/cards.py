@@ -21,7 +21,7 @@ from train.folders import draw_curve, read_log, write_json
 from train.protocols import PROTOCOLS, protocol_of
 
 
-def env_of(manifest: dict[str, Any]) -> Env:
+def env_of(manifest: checkpoints.Json) -> Env:
     """The game that a network was trained in."""
     return jaxgames.make(manifest["game"], **manifest["options"])
 
@@ -37,7 +37,7 @@ def is_of_ppo(run: pathlib.Path) -> bool:
     return "opponents" in json.loads((run / "config.json").read_text())
 
 
-def history(run: pathlib.Path) -> list[dict[str, Any]]:
+def history(run: pathlib.Path) -> list[checkpoints.Json]:
     """The runs that made a network, the first one first: a run may have started from another."""
     config = json.loads((run / "config.json").read_text())
     rows = read_log(run / "metrics.csv")
@@ -53,7 +53,7 @@ def history(run: pathlib.Path) -> list[dict[str, Any]]:
     ]
 
 
-def beginning(start: str) -> list[dict[str, Any]]:
+def beginning(start: str) -> list[checkpoints.Json]:
     """What made the network that a run started from: the folder of another one, a published name, or nothing."""
     if not start:
         return []
@@ -122,7 +122,7 @@ def measure(
     return measured
 
 
-def describe(name: str, folder: pathlib.Path, runs: list[dict[str, Any]], figures: list[Strength], how: str) -> dict:
+def describe(name: str, folder: pathlib.Path, runs: list[checkpoints.Json], figures: list[Strength], how: str) -> dict:
     """The card as data."""
     manifest = checkpoints.read_manifest(folder)
     return {
@@ -136,18 +136,18 @@ def describe(name: str, folder: pathlib.Path, runs: list[dict[str, Any]], figure
     }
 
 
-def count_parameters(manifest: dict[str, Any], folder: pathlib.Path) -> int:
+def count_parameters(manifest: checkpoints.Json, folder: pathlib.Path) -> int:
     items, _ = checkpoints.load(folder, ("params",), manifest["game"], manifest["version"])
     return sum(leaf.size for leaf in jax.tree.leaves(items["params"]))
 
 
-def write(folder: pathlib.Path, card: dict[str, Any]) -> None:
+def write(folder: pathlib.Path, card: checkpoints.Json) -> None:
     """`card.json` and `card.md` beside the weights."""
     write_json(folder / CARD, card)
     (folder / "card.md").write_text(text_of(card, (folder / "curve.png").exists()))
 
 
-def text_of(card: dict[str, Any], has_curve: bool) -> str:
+def text_of(card: checkpoints.Json, has_curve: bool) -> str:
     """The card for people, in Markdown."""
     network = card["network"]
     kind = network.get("kind", "mlp")
@@ -187,7 +187,7 @@ def text_of(card: dict[str, Any], has_curve: bool) -> str:
     return "\n".join(lines)
 
 
-def draw(run: pathlib.Path, manifest: dict[str, Any], path: pathlib.Path) -> None:
+def draw(run: pathlib.Path, manifest: checkpoints.Json, path: pathlib.Path) -> None:
     """The curve of a run, small."""
     config = json.loads((run / "config.json").read_text())
     script = importlib.import_module(f"train.ppo_{manifest['game']}")

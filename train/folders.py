@@ -4,6 +4,7 @@ runs/<name>/config.json  networks.json  metrics.csv  tensorboard/  checkpoints/<
 """
 
 import csv
+import dataclasses
 import functools
 import json
 import os
@@ -12,7 +13,7 @@ import shutil
 import struct
 import time
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import chex
 import numpy as np
@@ -39,6 +40,8 @@ def new_name(game: str) -> str:
 class Place(Protocol):
     """What settings say about the folder of their run; they are a dataclass."""
 
+    __dataclass_fields__: ClassVar[dict[str, dataclasses.Field]]
+
     @property
     def run(self) -> str: ...
 
@@ -52,7 +55,7 @@ class Place(Protocol):
 class Folder:
     """The folder of something that learns. Nothing is written before `create` or, when it goes on, `continue_log`."""
 
-    def __init__(self, cfg: Place, env: Env, network: dict[str, Any], observation: str, **about: Any):
+    def __init__(self, cfg: Place, env: Env, network: checkpoints.Json, observation: str, **about: object):
         self.settings, self.env, self.network, self.observation = cfg, env, network, observation
         self.about = about  # what checkpoints say beside it
         self.rows: list[dict[str, float]] = []

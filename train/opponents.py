@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import chex
 import jax
@@ -57,7 +57,7 @@ SELF_PLAY = Mixture((SELF,), (1.0,))
 class Sides(NamedTuple):
     """Who plays together. Against others than itself the learner takes every seat of a side, as it does in a match."""
 
-    of: Callable[[Any], chex.Array]  # int[seat] of a state: equal for seats on one side
+    of: Callable[..., chex.Array]  # int[seat] of a state: equal for seats on one side
     share: float  # of all decisions, what the side that the learner takes makes
     taken: int | None = None  # the side that it always takes; None for that of a seat drawn at random
 

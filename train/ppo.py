@@ -6,8 +6,9 @@ a `jax.vmap` over keys. Everything a game adds comes in through `Task`.
 
 import dataclasses
 import math
+import typing
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import chex
 import jax
@@ -27,6 +28,22 @@ from train.settings import PPO
 Axis = tuple[str, ...]
 
 
+class Auxiliary(typing.Protocol):
+    """Heads that learn what a decision could not know, beside the policy: train/auxiliary_skullking.py has one."""
+
+    @property
+    def heads(self) -> tuple[tuple[str, int], ...]: ...
+
+    def note(self, state: chex.ArrayTree, action: chex.Array) -> chex.ArrayTree:
+        """Taken down before each step."""
+
+    def labels(self, notes: chex.ArrayTree, seat: chex.Array) -> chex.ArrayTree:
+        """Of a rollout, [step, env, ...]."""
+
+    def losses(self, predicted: dict[str, chex.Array], true: chex.ArrayTree) -> dict[str, chex.Array]:
+        """Of every head, [row]."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Task:
     """What is learned: the game and the network that plays it (`model`), the opponents, and what the game adds."""
@@ -35,11 +52,11 @@ class Task:
     mixture: Mixture = opponents.SELF_PLAY
     deal_data: Callable[[chex.Array], dict] = lambda updates: {}
     """what `env.init` is given after so many updates: a curriculum without a recompile"""
-    auxiliary: Any = None
-    """labels of the game's auxiliary heads: `heads`, `note`, `labels`, `losses` as in train/auxiliary_skullking.py"""
-    priority: Callable[[Any], chex.Array] | None = None
-    """how often a decision in this state is sampled, relative to others"""
-    potential: Callable[[Any], chex.Array] | None = None
+    auxiliary: Auxiliary | None = None
+    """the game's auxiliary heads"""
+    priority: Callable[..., chex.Array] | None = None
+    """state -> float32[], how often a decision in it is sampled, relative to others"""
+    potential: Callable[..., chex.Array] | None = None
     """state -> float32[seat], how good it looks for each seat, in scaled rewards: what a step adds to it is paid at
     once and taken back at the end, so that these hints change no best play (where gamma is 1)"""
     rounds: Callable[[Any], chex.Array] | None = None
@@ -82,7 +99,7 @@ class Games(NamedTuple):
     """What is played, and what is random; with several shards, one of these for each: [shard, ...]."""
 
     tables: Tables
-    buffer: Any  # of replayed decisions, or ()
+    buffer: replay.Stored | tuple[()]
     key: chex.PRNGKey
 
 
@@ -137,7 +154,7 @@ def new_games(cfg: PPO, task: Task, learner: Learner, key: chex.PRNGKey) -> Game
     return Games(tables=tables, buffer=empty_buffer(cfg, task, learner, tables) if cfg.replay else (), key=key)
 
 
-def empty_buffer(cfg: PPO, task: Task, learner: Learner, tables: Tables) -> Any:
+def empty_buffer(cfg: PPO, task: Task, learner: Learner, tables: Tables) -> replay.Stored:
     """A replay buffer for the rows that this task makes; shapes are taken from a rollout that is never run."""
     rows = jax.eval_shape(
         lambda tables, key: experience(collect(cfg, task, learner, tables, key)[1]), tables, jax.random.key(0)
@@ -273,8 +290,14 @@ def room(cfg: PPO, task: Task) -> int:
 
 
 def learn_again(
-    cfg: PPO, task: Task, learner: Learner, buffer_state: Any, batch: Batch, key: chex.PRNGKey, axis: Axis = ()
-) -> tuple[Learner, Any, dict]:
+    cfg: PPO,
+    task: Task,
+    learner: Learner,
+    buffer_state: replay.Stored,
+    batch: Batch,
+    key: chex.PRNGKey,
+    axis: Axis = (),
+) -> tuple[Learner, replay.Stored, dict]:
     """Store some of the newest decisions, then train value and auxiliary heads on stored ones."""
     buffer, optimiser = replay.make_buffer(cfg.replay, cfg.rows), make_optimiser(cfg, cfg.replay_steps)
     order_key, sample_key = jax.random.split(key)

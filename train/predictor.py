@@ -16,7 +16,7 @@ import functools
 import pathlib
 import sys
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import chex
 import jax
@@ -311,7 +311,7 @@ def compare(model: HandsModel, params: Params, state: State, key: chex.PRNGKey, 
     )
 
 
-def report(folder: Folder, cfg: Config, model: HandsModel, params: Params, exam: Any) -> str:
+def report(folder: Folder, cfg: Config, model: HandsModel, params: Params, exam: State) -> str:
     """Write evaluation.md and calibration.png; also returns the text."""
     lesson = jax.jit(lambda exam: ask(model, exam))(exam)
     found = {name: float(x) for name, x in jax.jit(functools.partial(losses, model))(params, lesson).items()}

@@ -4,7 +4,7 @@ A figure is a ratio of two sums over deals, so that shares, means and rates of r
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import chex
 import jax
@@ -213,8 +213,9 @@ def saboteur_together(env: SaboteurEnv) -> Protocol:
     return Protocol("gold_found_percent", float("nan"), lineup, gold_and_steps, cast=lambda one, rest: (one,))
 
 
-def gold_and_steps(env: Any, played: Played) -> dict[str, Counts]:
+def gold_and_steps(env: Env, played: Played) -> dict[str, Counts]:
     """How many rounds end with the gold, and how long a game takes."""
+    assert isinstance(env, SaboteurEnv)
     if env.variant == "full":
         won = played.states.winners  # [deal, rotation, round]
         found = Counts(
@@ -274,7 +275,7 @@ def magic_trick(env: MagicTrickEnv) -> Protocol:
 
 
 # The first is the default.
-PROTOCOLS: dict[str, dict[str, Callable[[Any], Protocol]]] = {
+PROTOCOLS: dict[str, dict[str, Callable[..., Protocol]]] = {
     "skullking": {"rotations": skull_king},
     "skyjo": {"rotations": skyjo},
     "saboteur": {

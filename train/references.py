@@ -1,7 +1,7 @@
 """The figures that the rules pages give for their rule-based players, to be measured again by a tournament."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from jaxgames import Env
 
@@ -14,7 +14,7 @@ class Line(NamedTuple):
     one: str
     rest: str
     figures: dict[str, Value]
-    options: dict[str, Any]  # of the game, as far as they matter
+    options: dict[str, object]  # of the game, as far as they matter
     protocol: str = ""
 
 
@@ -77,7 +77,7 @@ SKYJO = {
 POINTS_A_ROUND = {"macro_greedy": 25.5, "ev_greedy": 22.6, "random": 78.0}
 
 
-def two_players(one: str) -> dict[str, Any]:
+def two_players(one: str) -> dict[str, object]:
     return {"num_players": 2, "action_mode": "macro" if one == "macro_greedy" else "decision"}
 
 

@@ -4,12 +4,14 @@ A ring buffer on the device (flashbax) holds decisions with their value targets 
 often. While the heads learn, a divergence term holds the policy where PPO left it.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import chex
 import flashbax
 import jax
 import jax.numpy as jnp
+from flashbax.buffers.prioritised_trajectory_buffer import PrioritisedTrajectoryBuffer
+from flashbax.buffers.prioritised_trajectory_buffer import PrioritisedTrajectoryBufferState as Stored
 
 from agents.networks import Params, reconsider
 
@@ -21,13 +23,13 @@ if TYPE_CHECKING:
 class Experience(NamedTuple):
     """One decision in the buffer, [row, ...]."""
 
-    kept: Any  # what the model's `recall` needs
+    kept: chex.ArrayTree  # what the model's `recall` needs
     target: chex.Array  # float32[]  for the value
     weight: chex.Array  # float32[]  0 for decisions that nothing is learned from
     labels: chex.ArrayTree
 
 
-def make_buffer(capacity: int, rows: int):
+def make_buffer(capacity: int, rows: int) -> PrioritisedTrajectoryBuffer:
     """A prioritised ring of `capacity` decisions, sampled `rows` at a time with replacement."""
     return flashbax.make_prioritised_item_buffer(
         max_length=capacity,
@@ -39,7 +41,7 @@ def make_buffer(capacity: int, rows: int):
     )
 
 
-def add(buffer: Any, state: Any, newest: Experience, priority: chex.Array) -> Any:
+def add(buffer: PrioritisedTrajectoryBuffer, state: Stored, newest: Experience, priority: chex.Array) -> Stored:
     """Write the newest decisions over the oldest, each with its own priority [row]; without weight it is none."""
     capacity = state.experience.target.shape[1]
     places = (state.current_index + jnp.arange(priority.shape[0])) % capacity
@@ -53,7 +55,7 @@ def importance(probability: chex.Array, count: chex.Array) -> chex.Array:
 
 
 def replay_loss(
-    cfg: "PPO", task: "Task", params: Params, present: Any, experience: Experience, weight: chex.Array
+    cfg: "PPO", task: "Task", params: Params, present: Params, experience: Experience, weight: chex.Array
 ) -> chex.Array:
     """Value and labels of stored decisions, with the policy held to that of the `present` parameters."""
 

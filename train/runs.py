@@ -14,7 +14,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 STOPPED, BAD_INPUT, INTERRUPTED, TERMINATED = 1, 2, 128 + signal.SIGINT, 128 + signal.SIGTERM  # exit codes
 LARGEST_LOSS = 1e4
 T = TypeVar("T")
+ConfigT = TypeVar("ConfigT", bound=RunConfig)  # of one game's page
 EVALUATION, FINAL = 1, 2  # added to the seed: deals on the way and at the end
 
 
@@ -75,11 +76,11 @@ class Job(NamedTuple):
 
 
 def main(
-    config: type[RunConfig],
-    make_task: Callable[[Any], Task],
+    config: type[ConfigT],
+    make_task: Callable[[ConfigT], Task],
     description: str | None,
-    presets: Mapping[str, RunConfig] | None = None,
-    stages: Callable[[Any], list[Any]] = lambda cfg: [cfg],
+    presets: Mapping[str, ConfigT] | None = None,
+    stages: Callable[[ConfigT], list[ConfigT]] = lambda cfg: [cfg],
 ) -> int:
     """A training script: settings from the command line, then the run; returns the exit code.
 
@@ -91,7 +92,7 @@ def main(
     arguments = sys.argv[1:]
     default = known[arguments.pop(0)] if arguments and arguments[0] in known else None
 
-    def read(default: RunConfig | None) -> RunConfig:
+    def read(default: ConfigT | None) -> ConfigT:
         return tyro.cli(config, args=arguments, default=default, description=description)  # type: ignore
 
     try:
@@ -118,15 +119,15 @@ def main(
         devices.lost(error, cfg.resume or cfg.run)
 
 
-def drive(cfg: RunConfig, make_task: Callable[[Any], Task]) -> int:
+def drive(settings: ConfigT, make_task: Callable[[ConfigT], Task]) -> int:
     """Train to the end, or until it halts; returns the exit code. Bad input is a UserError, and nothing is written."""
     from rich.console import Console
 
-    devices.join(cfg)
+    devices.join(settings)
     is_first = jax.process_index() == 0  # it alone writes, evaluates and speaks
     console = Console(quiet=not is_first)
     with requests() as asked:
-        job = together(lambda: prepare(cfg, make_task, functools.partial(console.print, soft_wrap=True)))
+        job = together(lambda: prepare(settings, make_task, functools.partial(console.print, soft_wrap=True)))
         check_shared(job)
         cfg, task, runs = job.cfg, job.task, job.runs
         training = restored_or_new(job)
@@ -173,7 +174,7 @@ def check_shared(job: Job) -> None:
         raise UserError(f"resume: the processes see different checkpoints in {folder}: all must share that folder")
 
 
-def prepare(cfg: RunConfig, make_task: Callable[[Any], Task], say: Callable[[str], None]) -> Job:
+def prepare(cfg: ConfigT, make_task: Callable[[ConfigT], Task], say: Callable[[str], None]) -> Job:
     """Everything that can be wrong is found here."""
     mesh = devices.make_mesh(cfg.shards, jax.devices()[: 1 if cfg.seeds > 1 else None])
     cfg = dataclasses.replace(cfg, shards=cfg.shards or mesh.devices.size)

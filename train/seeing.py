@@ -23,13 +23,14 @@ from jaxgames.saboteur.rules import held
 from jaxgames.schafkopf import cards as schafkopf_cards
 from jaxgames.schafkopf import state as schafkopf_state
 from jaxgames.skullking import cards as skullking_cards
+from jaxgames.skyjo import chance
 from jaxgames.tricks import seats_from
 
 
 class Seen(NamedTuple):
     """A player's view, and what it may not know."""
 
-    view: Any
+    view: chex.ArrayTree
     secrets: chex.Array  # [secret], small numbers
 
 
@@ -57,26 +58,28 @@ class SeeingModel(Model):
     def look(self, state: State, seat: chex.Array) -> Seen:
         return Seen(self.inner.look(state, seat), secrets_of(self.env, state, seat))
 
-    def legal(self, state: State) -> Any:
+    def legal(self, state: State) -> chex.ArrayTree:
         return self.inner.legal(state)
 
-    def at_turn(self, state: State, seat: chex.Array) -> tuple[Seen, Any]:
+    def at_turn(self, state: State, seat: chex.Array) -> tuple[Seen, chex.ArrayTree]:
         view, legal = self.inner.at_turn(state, seat)
         return Seen(view, secrets_of(self.env, state, seat)), legal
 
-    def policy(self, heads: Any, legal: Any) -> Policy:
+    def policy(self, heads: chex.ArrayTree, legal: chex.ArrayTree) -> Policy:
         return self.inner.policy(heads, legal)
 
-    def act(self, state: State, legal: Any, choice: Any) -> chex.Array:
+    def act(self, state: State, legal: chex.ArrayTree, choice: chex.ArrayTree) -> chex.Array:
         return self.inner.act(state, legal, choice)
 
-    def choice(self, state: State, legal: Any, action: chex.Array) -> Any:
+    def choice(self, state: State, legal: chex.ArrayTree, action: chex.Array) -> chex.ArrayTree:
         return self.inner.choice(state, legal, action)
 
-    def keep(self, state: State, seat: chex.Array, view: Seen, legal: Any) -> Any:
+    def keep(
+        self, state: State, seat: chex.Array, view: Seen, legal: chex.ArrayTree
+    ) -> tuple[chex.ArrayTree, chex.Array]:
         return self.inner.keep(state, seat, view.view, legal), view.secrets
 
-    def recall(self, kept: Any) -> tuple[Seen, Any]:
+    def recall(self, kept: tuple[chex.ArrayTree, chex.Array]) -> tuple[Seen, chex.ArrayTree]:
         view, legal = self.inner.recall(kept[0])
         return Seen(view, kept[1]), legal
 
@@ -123,7 +126,7 @@ def _schafkopf(env: Any, state: Any, seat: chex.Array) -> chex.Array:
 def _skyjo(env: Any, state: Any, seat: chex.Array) -> chex.Array:
     """float16: every card of every board, and the card on top of the deck."""
     seats = (seat + jnp.arange(env.num_players)) % env.num_players
-    top = state.deck[jnp.minimum(state.deck_pos, state.deck.size - 1)]
+    _, top = chance.draw(state, when=state.deck_pos < state.deck_end)  # the deck is shuffled as it is drawn
     return (jnp.append(state.cards[seats].ravel(), top) / 12).astype(jnp.float16)
 
 
@@ -142,7 +145,7 @@ def _magic_trick(env: Any, state: Any, seat: chex.Array) -> chex.Array:
     return env.observe(state, seat, "v1").astype(jnp.float16)
 
 
-SECRETS: dict[str, Callable[[Any, Any, chex.Array], chex.Array]] = {
+SECRETS: dict[str, Callable[..., chex.Array]] = {
     "skullking": _skull_king,
     "schafkopf": _schafkopf,
     "skyjo": _skyjo,

@@ -4,10 +4,14 @@ import dataclasses
 import json
 import math
 import pathlib
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from agents.checkpoints import Json
 from jaxgames.options import UserError
 from train import opponents
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 # Where a run is and how many there are, not what it computes: left out of its configuration.
 PLACE = ("run", "resume", "seeds", "cores", "distributed", "coordinator", "processes", "process")
@@ -206,7 +210,7 @@ def wide(cfg: Run) -> Run:
     )
 
 
-def as_json(cfg: Any) -> dict[str, Any]:
+def as_json(cfg: "DataclassInstance") -> Json:
     """The settings that decide what a run computes, as JSON gives them back."""
     return json.loads(json.dumps({k: v for k, v in dataclasses.asdict(cfg).items() if k not in PLACE}))
 

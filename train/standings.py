@@ -6,7 +6,7 @@ import math
 import os
 import pathlib
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -85,7 +85,7 @@ def write(standing: Standing, stem: pathlib.Path) -> None:
         os.replace(partial, stem.with_name(stem.name + ending))
 
 
-def over_chunks(chunks: dict[int, Any]) -> Figures:
+def over_chunks(chunks: Mapping[int, Mapping[str, Sequence[float]]]) -> Figures:
     """Every figure over all chunks, added in their order."""
     names = next(iter(chunks.values()))
     return {

@@ -6,7 +6,7 @@ Ctrl-C and SIGTERM save a checkpoint; `--resume` goes on bit for bit.
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import chex
 import jax
@@ -20,6 +20,9 @@ from train import pins, scripts
 from train.folders import Folder
 from train.settings import resumed_config
 from train.signals import requests
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 STOPPED = 1  # exit code
 
@@ -48,6 +51,9 @@ class StudyConfig:
                 raise UserError(f"config: {name} must be above 0, got {getattr(self, name)!r}")
 
 
+StudyT = TypeVar("StudyT", bound=StudyConfig)
+
+
 class Student(NamedTuple):
     """Everything that moves on; what a checkpoint holds."""
 
@@ -57,7 +63,7 @@ class Student(NamedTuple):
     updates: chex.Array  # int32[]
 
 
-def main(config: type, study: Callable[[Any], int], description: str | None) -> int:
+def main(config: type[StudyT], study: Callable[[StudyT], int], description: str | None) -> int:
     """A script: settings from the command line, then the study; returns the exit code."""
     return scripts.run(config, lambda cfg: study(resumed_config(cfg) if cfg.resume else cfg), description)
 
@@ -116,7 +122,7 @@ def learn(
     return student, asked.exit_code
 
 
-def _progress_bar(console: Any):
+def _progress_bar(console: "Console"):
     from rich import progress
 
     return progress.Progress(

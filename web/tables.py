@@ -9,7 +9,7 @@ import secrets
 import time
 import weakref
 from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import jaxgames
 from jaxgames import records
@@ -18,6 +18,7 @@ from jaxgames.options import UserError
 from jaxgames.players import Player
 from web import players
 
+T = TypeVar("T")
 PERSON = "person"
 MAX_TABLES = 200
 IDLE_SECONDS = 2 * 3600  # a table that nobody has looked at or moved at for so long ends
@@ -336,7 +337,7 @@ def _load(line: str) -> Game:
     return Game.from_record(record)
 
 
-async def in_thread(work: Callable[[], Any], program: object = None) -> Any:
+async def in_thread(work: Callable[[], T], program: object = None) -> T:
     """What `work` returns. `program` is what it compiles, unless it has run before."""
     if program is None or program in _compiled:
         return await asyncio.get_running_loop().run_in_executor(WORKERS, work)
@@ -345,7 +346,7 @@ async def in_thread(work: Callable[[], Any], program: object = None) -> Any:
     return result
 
 
-async def _apart(work: Callable[[], Any]) -> Any:
+async def _apart(work: Callable[[], T]) -> T:
     """What `work` returns, which may compile anything."""
     return await in_thread(work, work)
 

@@ -76,7 +76,7 @@ def make(kind: str, env: Env, version: str | None = None, **fields: Any) -> Mode
     return KINDS[kind].make(env, version, **{name: _frozen(value) for name, value in fields.items()})
 
 
-def describe(model: Model) -> dict[str, Any]:
+def describe(model: Model) -> checkpoints.Json:
     """Kind and fields of the network, for JSON: with the observation's version enough for `load` to build it again."""
     kind = next(name for name, each in KINDS.items() if type(model.network) is each.network)
     hidden = ("parent", "name")  # flax's own

@@ -6,7 +6,7 @@ Everything here is about one decision of one seat; a batch of games is a `vmap`.
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias
+from typing import ClassVar, Generic, NamedTuple, TypeAlias
 
 import chex
 import flax.linen as nn
@@ -24,7 +24,7 @@ Params: TypeAlias = chex.ArrayTree  # of a network
 class Output(NamedTuple):
     """What a network says about one view."""
 
-    heads: Any  # what `Model.policy` makes a distribution of
+    heads: chex.ArrayTree  # what `Model.policy` makes a distribution of
     value: chex.Array  # float32[]  the return to come
     labels: dict[str, chex.Array]  # {name: float32[size]}, predictions of auxiliary heads; unread, they cost nothing
     hidden: chex.Array  # [width]  what the trunk says to the heads
@@ -33,15 +33,15 @@ class Output(NamedTuple):
 class Kept(NamedTuple):
     """A decision as a rollout stores it: the view, and the mask in bits."""
 
-    view: Any
+    view: chex.ArrayTree
     mask: chex.Array  # uint32[word], 32 actions each
 
 
 class Decision(NamedTuple):
     """What a model decided."""
 
-    kept: Any  # what `Model.recall` needs to judge the choice again
-    choice: Any
+    kept: chex.ArrayTree  # what `Model.recall` needs to judge the choice again
+    choice: chex.ArrayTree
     action: chex.Array  # int32[]  what the choice does
     log_prob: chex.Array  # float32[]
     value: chex.Array  # float32[]
@@ -62,43 +62,43 @@ class Model(Generic[StateT]):
     shape: Callable[[StateT, chex.Array], chex.Array] | None = None
     """what a learner leaves of the legal actions while it trains: (state, legal) -> legal; agents play without it"""
 
-    def look(self, state: StateT, seat: chex.Array) -> Any:
+    def look(self, state: StateT, seat: chex.Array) -> chex.ArrayTree:
         """The view that the network reads, a pytree."""
         return self.env.observe(state, seat, self.version).astype(jnp.float32)
 
-    def legal(self, state: StateT) -> Any:
+    def legal(self, state: StateT) -> chex.ArrayTree:
         """What the player to move may choose."""
         legal = self.env.legal_action_mask(state)
         return legal if self.shape is None else self.shape(state, legal)
 
-    def at_turn(self, state: StateT, seat: chex.Array) -> tuple[Any, Any]:
+    def at_turn(self, state: StateT, seat: chex.Array) -> tuple[chex.ArrayTree, chex.ArrayTree]:
         """(view, legal) of the seat to move, where a model finds both at once."""
         return self.look(state, seat), self.legal(state)
 
-    def policy(self, heads: Any, legal: Any) -> Policy:
+    def policy(self, heads: chex.ArrayTree, legal: chex.ArrayTree) -> Policy:
         """The distribution over legal choices."""
         return categorical(heads, legal)
 
-    def act(self, state: StateT, legal: Any, choice: Any) -> chex.Array:
+    def act(self, state: StateT, legal: chex.ArrayTree, choice: chex.ArrayTree) -> chex.Array:
         """int32[], the action that a choice stands for."""
         del state, legal
         return choice
 
-    def choice(self, state: StateT, legal: Any, action: chex.Array) -> Any:
+    def choice(self, state: StateT, legal: chex.ArrayTree, action: chex.Array) -> chex.ArrayTree:
         """The choice that stands for a legal action; a model with an `act` of its own that has none cannot imitate."""
         del state, legal
         return action
 
-    def keep(self, state: StateT, seat: chex.Array, view: Any, legal: Any) -> Any:
+    def keep(self, state: StateT, seat: chex.Array, view: chex.ArrayTree, legal: chex.ArrayTree) -> chex.ArrayTree:
         """What a rollout stores of a decision."""
         del state, seat
         return Kept(view, pack(legal))
 
-    def recall(self, kept: Any) -> tuple[Any, Any]:
+    def recall(self, kept: chex.ArrayTree) -> tuple[chex.ArrayTree, chex.ArrayTree]:
         """(view, legal) of a stored decision."""
         return kept.view, members(kept.mask, self.env.num_actions)
 
-    def read(self, params: Params, view: Any) -> Output:
+    def read(self, params: Params, view: chex.ArrayTree) -> Output:
         """What the network says about a view."""
         return self.network.apply(params, view)  # type: ignore[return-value]
 
@@ -125,7 +125,7 @@ class Model(Generic[StateT]):
         """Parameters that have learned nothing."""
         return self.network.init(key, jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), self.view_shapes()))
 
-    def view_shapes(self) -> Any:
+    def view_shapes(self) -> chex.ArrayTree:
         """Shapes and dtypes of a view; nothing is computed."""
         return jax.eval_shape(lambda: self.look(self.env.init(jax.random.key(0)), 0))
 
@@ -151,12 +151,12 @@ def consider(model: Model[StateT], params: Params, state: StateT, seat: chex.Arr
     return judge(model, params, *model.at_turn(state, seat))
 
 
-def reconsider(model: Model[StateT], params: Params, kept: Any) -> tuple[Policy, Output]:
+def reconsider(model: Model[StateT], params: Params, kept: chex.ArrayTree) -> tuple[Policy, Output]:
     """What these parameters would do about a stored decision."""
     return judge(model, params, *model.recall(kept))
 
 
-def judge(model: Model[StateT], params: Params, view: Any, legal: Any) -> tuple[Policy, Output]:
+def judge(model: Model[StateT], params: Params, view: chex.ArrayTree, legal: chex.ArrayTree) -> tuple[Policy, Output]:
     """What a network says about a view."""
     out = model.read(params, view)
     return model.policy(out.heads, legal), out

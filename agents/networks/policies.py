@@ -4,7 +4,7 @@ Every policy has `sample(key)`, `mode()`, `log_prob(choice)`, `entropy()` and `k
 """
 
 import math
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 import chex
 import jax
@@ -14,15 +14,15 @@ import jax.numpy as jnp
 class Policy(Protocol):
     """What the learner needs of a distribution over choices; a choice is any pytree of arrays."""
 
-    def sample(self, key: chex.PRNGKey) -> Any: ...
+    def sample(self, key: chex.PRNGKey) -> chex.ArrayTree: ...
 
-    def mode(self) -> Any: ...
+    def mode(self) -> chex.ArrayTree: ...
 
-    def log_prob(self, choice: Any) -> chex.Array: ...
+    def log_prob(self, choice: chex.ArrayTree) -> chex.Array: ...
 
     def entropy(self) -> chex.Array: ...
 
-    def kl(self, other: Any) -> chex.Array: ...
+    def kl(self, other: Self) -> chex.Array: ...
 
 
 class Categorical(NamedTuple):
@@ -95,16 +95,16 @@ class Gaussian(NamedTuple):
 class Joint(NamedTuple):
     """Several choices made independently of each other: a tuple of them."""
 
-    parts: tuple[Any, ...]
+    parts: tuple[Policy, ...]
 
-    def sample(self, key: chex.PRNGKey) -> tuple[Any, ...]:
+    def sample(self, key: chex.PRNGKey) -> tuple[chex.ArrayTree, ...]:
         keys = jax.random.split(key, len(self.parts))
         return tuple(part.sample(each) for part, each in zip(self.parts, keys, strict=True))
 
-    def mode(self) -> tuple[Any, ...]:
+    def mode(self) -> tuple[chex.ArrayTree, ...]:
         return tuple(part.mode() for part in self.parts)
 
-    def log_prob(self, choice: tuple[Any, ...]) -> chex.Array:
+    def log_prob(self, choice: tuple[chex.ArrayTree, ...]) -> chex.Array:
         return sum((part.log_prob(each) for part, each in zip(self.parts, choice, strict=True)), jnp.float32(0))
 
     def entropy(self) -> chex.Array:

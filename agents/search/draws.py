@@ -1,7 +1,6 @@
 """Worlds to search in: how they are drawn, and how much each of them counts."""
 
 from collections.abc import Callable
-from typing import Any
 
 import chex
 import jax
@@ -14,7 +13,7 @@ from jaxgames import Env, State
 Draw = Callable[[chex.PRNGKey, State, chex.Array], tuple[State, chex.Array]]
 
 
-def legal(env: Env, **how: Any) -> Draw:
+def legal(env: Env, **how: chex.Array) -> Draw:
     """Every world that the rules allow, as likely as `env.determinize` makes it; `how` is handed to it."""
     return lambda key, state, player: (env.determinize(key, state, player, **how), jnp.float32(0))
 

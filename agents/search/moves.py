@@ -3,15 +3,16 @@
 They are the actions of the game, except in Saboteur: there 900 choices stand for 24,936 actions.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import chex
 import jax
 import jax.numpy as jnp
 
-from jaxgames import Env
+from jaxgames import Env, State
 from jaxgames.cards import choose_member, is_member, pack
 from jaxgames.saboteur import SaboteurEnv, points
+from jaxgames.saboteur.state import State as SaboteurState
 
 NO_MOVE = -1
 
@@ -20,12 +21,13 @@ class Moves(NamedTuple):
     """What the player to move may do in one state."""
 
     legal: chex.Array  # uint32[word]  a set of moves
-    context: Any  # what turns a move into an action and back
+    context: chex.ArrayTree  # what turns a move into an action and back
 
 
-def moves_of(env: Env, state: Any) -> Moves:
+def moves_of(env: Env, state: State) -> Moves:
     """The legal moves of a running game."""
     if isinstance(env, SaboteurEnv):
+        assert isinstance(state, SaboteurState)
         found = points.find_points(env, state, state.current_player)
         return Moves(pack(points.legal_choices(env, state, found)), found)
     # Where the rules have the set at hand, no mask is made and packed again.

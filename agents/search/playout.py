@@ -1,7 +1,6 @@
 """Playing a world on: how far, by whom, and what it is worth to every seat."""
 
 from collections.abc import Callable
-from typing import Any
 
 import chex
 import jax
@@ -14,18 +13,13 @@ Payoff = Callable[[State, State], chex.Array]  # (root, end) -> float32[seat]
 Choose = Callable[[State, chex.PRNGKey, chex.Array], chex.Array]  # (state, key of the playout, number of the turn)
 
 # What counts as one stretch of play. Beyond it lie deals that nobody can know, and that decide nothing now.
-STRETCH: dict[str, Callable[[Any], chex.Array]] = {
-    "skullking": lambda state: state.round,
-    "skyjo": lambda state: state.round_index,
-    "saboteur": lambda state: state.round,
-    "magictrick": lambda state: state.hand_index,
-}
+STRETCH = {"skullking": "round", "skyjo": "round_index", "saboteur": "round", "magictrick": "hand_index"}  # its number
 
 
 def is_over(env: Env, root: State, state: State) -> chex.Array:
     """bool[]: the game has ended, or the round in which `root` lies."""
     stretch = STRETCH.get(env.id)
-    return state.done if stretch is None else state.done | (stretch(state) != stretch(root))
+    return state.done if stretch is None else state.done | (getattr(state, stretch) != getattr(root, stretch))
 
 
 def points(env: Env) -> Payoff:

@@ -2,7 +2,7 @@
 
 import os
 import pathlib
-from typing import Any, cast
+from typing import cast
 
 import chex
 import jax
@@ -42,7 +42,7 @@ class State(pgx.State):
         return self._game
 
     @property
-    def env_id(self) -> Any:  # pgx has a closed list of names for it
+    def env_id(self) -> str:  # type: ignore[override]  # pgx has a closed list of names for it
         return self._env.id
 
     def to_svg(self, **_: object) -> str:
@@ -65,7 +65,7 @@ class PgxEnv(pgx.Env):
         env.layout(version)  # an unknown version is refused here
 
     @property
-    def id(self) -> Any:
+    def id(self) -> str:  # type: ignore[override]
         return self.env.id
 
     @property
