@@ -30,8 +30,9 @@ def sensible(env: Env, draw: Draw, choose: Choose) -> Draw:
     if not isinstance(env, SkullKingEnv):
         return draw
 
-    def drawn(key: chex.PRNGKey, state: State, player: chex.Array):
+    def drawn(key: chex.PRNGKey, state: Any, player: chex.Array):
         world_key, bid_key = jax.random.split(key)
+        world: Any
         world, log_weight = draw(world_key, state, player)
         seats = jnp.arange(env.num_players, dtype=world.bids.dtype)
 
