@@ -28,7 +28,7 @@ from train.matches import play_in_shards, rotations
 PAIRS = [
     ("schafkopf", "pimc:2,4,consistency=none,playouts=rule,endgame=2"),
     ("schafkopf", "search:{network},worlds=2,simulations=3"),
-    ("skullking", "rollouts:{network},worlds=2,actions=2"),
+    ("skullking", "rollouts:{network},worlds=2,actions=2,rivals=rule,style=greedy,aim=wins"),
     ("skyjo", "search:{network},worlds=2,simulations=3"),
     ("saboteur", "pimc:2,4"),
     ("magictrick", "pimc:2,4"),
@@ -198,6 +198,10 @@ def test_bad_budgets_are_refused_in_a_sentence():
         "rollouts:skullking",
         "search:skullking",
         "rollouts:schafkopf,sure=2",
+        "rollouts:schafkopf,style=bold",
+        "rollouts:schafkopf,aim=wins",
+        "rollouts:schafkopf,aim=fame",
+        "rollouts:schafkopf,rivals=nobody",
         "search:schafkopf,sure=much",
         "pimc:1,1,a=3",
     )

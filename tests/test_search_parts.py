@@ -16,6 +16,9 @@ from agents.networks import Model, Output
 from agents.search import draws, endgame, guided, moves, playout, tree
 from agents.search.pimc import read_search, search_worlds
 from agents.search.rollouts import gains, roll_out
+from agents.skullking import rule_based
+from jaxgames.options import UserError
+from jaxgames.skullking.cards import BID, BID_TABLE, PLAYING
 from tests import plain_search, sixth_game
 from tests.sixth_game import BET, PASS, KuhnEnv
 
@@ -269,18 +272,17 @@ def test_rollouts_keep_the_likeliest_and_the_better_half_in_ever_more_worlds(mon
     likely, ids = jnp.array([0.24, 0.22, 0.2, 0.18, 0.16]), jnp.array([7, 3, 9, 1, 4])
     monkeypatch.setattr(playout, "step", lambda env, world, action: (world, jnp.argmax(ids == action)))
     monkeypatch.setattr(playout, "play_on", lambda env, choose, root, state, key: state)
-    monkeypatch.setattr(playout, "points", lambda env: lambda root, end: jnp.stack([jnp.float32(0), table[end]]))
     monkeypatch.setattr(
         networks, "likeliest", lambda model, params, state, player, count: (likely[:count], ids[:count])
     )
-    monkeypatch.setattr(networks, "network_agent", lambda model, params: None)
 
     def draw(key, state, player):
         world = jax.random.randint(key, (), 0, 16)
         return world, 0.1 * world
 
     num_worlds, margin = 8, 0.5
-    act = roll_out(None, None, None, num_worlds, 5, margin, draw)
+    payoff = lambda root, end: jnp.stack([jnp.float32(0), table[end]])  # noqa: E731
+    act = roll_out(None, None, None, num_worlds, 5, margin, draw, None, None, payoff)
     keys = jax.random.split(jax.random.key(0), 24)
     chosen = jax.jit(jax.vmap(lambda key: act(key, None, 1)))(keys)
 
@@ -300,6 +302,62 @@ def test_rollouts_keep_the_likeliest_and_the_better_half_in_ever_more_worlds(mon
     assert len(set(expected)) > 1
 
 
+def few_cards():
+    """Skull King for three, rounds of one and two cards."""
+    return jaxgames.make("skullking", num_players=3, hand_sizes=(1, 2))
+
+
+def highest(env):
+    """Always the legal action with the highest id."""
+    return lambda state, key, number: env.num_actions - 1 - jnp.argmax(env.legal_action_mask(state)[::-1])
+
+
+def test_worlds_that_wait_for_the_players_turn_end_as_those_that_do_not():
+    env = few_cards()
+    own, others = playout.random_choice(env), highest(env)
+    roots = jax.vmap(env.init)(jax.random.split(jax.random.key(0), 16))
+    keys = jax.random.split(jax.random.key(1), 16)
+
+    def ends(root, key, player):
+        by_seat = lambda s, k, n: jnp.where(s.current_player == player, own(s, k, n), others(s, k, n))  # noqa: E731
+        waiting = playout.play_on_at(env, player, own, others, root, root, key)
+        return waiting, playout.play_on(env, by_seat, root, root, key)
+
+    waiting, plain = jax.jit(jax.vmap(ends))(roots, keys, jnp.arange(16) % 3)
+    jax.tree.map(np.testing.assert_array_equal, waiting, plain)
+    assert (waiting.round == 1).all()
+    assert len(np.unique(waiting.total, axis=0)) > 1
+
+
+def test_bids_made_in_secret_are_those_of_the_hands_in_the_world():
+    """Two of three have bid; the third expects of each the bid that fits the hand it holds in that world."""
+    env = jaxgames.make("skullking", num_players=3, hand_sizes=(4,))
+    exact = playout.agent_choice(rule_based(env, "exact"))
+    state = env.init(jax.random.key(0))
+    leader = int(state.current_player)
+    for tricks in (4, 3):
+        state = env.step(state, BID + tricks)
+    last = int(state.current_player)
+    draw = draws.sensible(env, lambda *given: (draws.legal(env)(*given)[0], jnp.float32(-5)), exact)
+    worlds, weights = jax.vmap(draw, (0, None, None))(jax.random.split(jax.random.key(1), 64), state, last)
+    expected = (np.asarray(BID_TABLE)[worlds.hand].sum(-1) + 50) // 100
+    others = [seat for seat in range(3) if seat != last]
+    np.testing.assert_array_equal(worlds.bids[:, others], np.clip(expected, 0, 4)[:, others])
+    assert (worlds.bids[:, last] == -1).all()
+    assert (weights == 0).all()  # drawn as expected: no weight
+    assert len(np.unique(worlds.bids[:, leader])) > 1
+
+    state = env.step(state, BID)  # all bids are revealed
+    worlds, weights = jax.vmap(draw, (0, None, None))(jax.random.split(jax.random.key(1), 4), state, last)
+    np.testing.assert_array_equal(worlds.bids, np.tile(state.bids, (4, 1)))
+    assert (weights == -5).all()
+
+
+def test_bids_made_in_secret_are_skull_kings_alone():
+    draw = draws.legal(KUHN)
+    assert draws.sensible(KUHN, draw, None) is draw
+
+
 # -- what a stretch of play is worth ----------------------------------------------------------------------------------
 
 STRETCHES = {"skullking": "round", "skyjo": "round_index", "saboteur": "round", "magictrick": "hand_index"}
@@ -316,6 +374,26 @@ def test_points_are_those_gained_above_the_mean_of_the_others_and_in_skyjo_below
         "saboteur": [1, -5, 4],
         "magictrick": [1, -5, 4],
     }
+
+
+def test_wins_are_shared_at_the_end_and_expected_by_the_lead_before():
+    env = jaxgames.make("skullking", num_players=3, hand_sizes=(2, 7, 9))
+    state = env.init(jax.random.key(0))
+
+    def worth(total, number, **more):
+        end = state.replace(total=jnp.array(total, jnp.int16), round=jnp.int8(number), **more)
+        return playout.wins(env)(state, end)
+
+    scored = {"terminated": jnp.bool_(True), "tricks": jnp.int8(9), "phase": jnp.int8(PLAYING)}
+
+    np.testing.assert_allclose(worth([30, 50, 50], 2, **scored), [0, 0.5, 0.5])
+    np.testing.assert_allclose(worth([40, 40, 40], 2), [0.25] * 3)
+    # Nine cards to come: 20 sqrt(9) = 60 points are one standard deviation.
+    np.testing.assert_allclose(worth([60, 0, 0], 2)[0], 0.8413**2, atol=1e-3)
+    np.testing.assert_allclose(worth([60, 0, 0], 2)[1], 0.1587 * 0.5, atol=1e-3)
+    np.testing.assert_allclose(worth([80, 0, 0], 1)[0], 0.8413**2, atol=1e-3)  # sixteen cards to come
+    with pytest.raises(UserError, match="aim=wins"):
+        playout.wins(KUHN)
 
 
 @pytest.mark.parametrize("game", jaxgames.games())

@@ -5,15 +5,21 @@ from collections.abc import Callable
 import chex
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax.scipy.stats import norm
 
-from jaxgames import Env, State
+from jaxgames import Env, State, pick
 from jaxgames.env import StateT
+from jaxgames.options import UserError
+from jaxgames.skullking import SkullKingEnv
 
 Payoff = Callable[[State, State], chex.Array]  # (root, end) -> float32[seat]
 Choose = Callable[[State, chex.PRNGKey, chex.Array], chex.Array]  # (state, key of the playout, number of the turn)
 
 # What counts as one stretch of play. Beyond it lie deals that nobody can know, and that decide nothing now.
 STRETCH = {"skullking": "round", "skyjo": "round_index", "saboteur": "round", "magictrick": "hand_index"}  # its number
+
+SWING = 20.0  # points of Skull King: a seat's round of c cards has a standard deviation of about 14 sqrt(c)
 
 
 def is_over(env: Env, root: State, state: State) -> chex.Array:
@@ -35,6 +41,27 @@ def points(env: Env) -> Payoff:
     return gained
 
 
+def wins(env: Env) -> Payoff:
+    """What a stretch of play is worth to those who want to win: the share of the win that is to be expected after it.
+
+    Skull King alone, whose number of rounds is known. While rounds are left, the difference of two seats will still
+    change by about `SWING` times the root of the cards that each will be dealt.
+    """
+    if not isinstance(env, SkullKingEnv):
+        raise UserError(f"{env.id}: aim=wins needs a game with a known number of rounds (skullking)")
+    cards_left = np.append(np.cumsum(env.hand_sizes[::-1])[::-1], 0)  # [round], with this round
+
+    def expected(root, end):
+        scores = env.scores(end).astype(jnp.float32)
+        lead = scores[:, None] - scores[None, :]
+        swing = SWING * jnp.sqrt(jnp.asarray(cards_left, jnp.float32)[end.round])
+        ahead = jnp.where(jnp.eye(env.num_players, dtype=bool), 1.0, norm.cdf(lead / jnp.maximum(swing, 1)))
+        winners = env.winners(end)
+        return jnp.where(end.done, winners / jnp.maximum(winners.sum(), 1), ahead.prod(axis=-1))
+
+    return expected
+
+
 def step(env: Env, state: StateT, action: chex.Array) -> StateT:
     """`env.step` for an action that is known to be legal, without asking again and without paying for it."""
     return env.rooms.rules.play(env, state, action).replace(step_count=state.step_count + 1)
@@ -49,6 +76,31 @@ def play_on(env: Env, choose: Choose, root: StateT, state: StateT, key: chex.PRN
 
     start = (jnp.uint32(0), state)
     return jax.lax.while_loop(lambda carry: ~is_over(env, root, carry[1]), turn, start)[1]
+
+
+def play_on_at(
+    env: Env, player: chex.Array, own: Choose, others: Choose, root: StateT, state: StateT, key: chex.PRNGKey
+) -> StateT:
+    """As `play_on`, `own` deciding for the player and `others` for everybody else.
+
+    Worlds wait for each other until all are at the player's turn, so that a network in one seat is asked once a turn.
+    """
+
+    def is_theirs(carry):
+        _, state = carry
+        return ~is_over(env, root, state) & (state.current_player != player)
+
+    def their_turn(carry):
+        number, state = carry
+        return number + 1, step(env, state, others(state, key, number))
+
+    def turns(carry):
+        number, state = jax.lax.while_loop(is_theirs, their_turn, carry)
+        mine = step(env, state, own(state, key, number))
+        return number + 1, pick(is_over(env, root, state), state, mine)
+
+    start = (jnp.uint32(0), state)
+    return jax.lax.while_loop(lambda carry: ~is_over(env, root, carry[1]), turns, start)[1]
 
 
 def random_choice(env: Env) -> Choose:

@@ -14,6 +14,8 @@ import jax.numpy as jnp
 from agents.basic import Thinker
 from agents.search import draws, playout
 from agents.search.draws import Draw
+from agents.search.pimc import decider
+from agents.search.playout import Choose, Payoff
 from jaxgames import Env, State
 from jaxgames.options import check_choice, read_float, read_int
 
@@ -31,12 +33,18 @@ def rollouts(
     margin: str | float = 0.5,
     belief: str = "rules",
     sure: str | float = SURE,
+    rivals: str = "",
+    style: str = "sampled",
+    aim: str = "points",
 ):
     """A network that thinks: the best of its likeliest `actions`, by what they are worth in up to `worlds` worlds.
 
     `margin` is how much the network's own opinion counts against what was seen (`gains`); 0 for nothing. All worlds
     that the rules allow count alike, or with `belief=policy` by how likely the network would have played as was played.
     What the network gives a probability of `sure` or more is played at once.
+
+    Worlds are played on by the network, sampled or greedy (`style`), in all seats, or by the agent `rivals` in those of
+    the others: who knows whom it plays, plans better. `aim` is points above the others' mean; in Skull King also wins.
     """
     from agents import networks
     from agents.inference import by_policy
@@ -47,7 +55,14 @@ def rollouts(
     model, params = networks.load_honest(network, env)
     by_rules = check_choice(env.id, "belief", belief, ("rules", "policy")) == "rules"
     draw = draws.legal(env) if by_rules else by_policy(env, model, params)
-    think = roll_out(env, model, params, num_worlds, num_actions, weight, draw)
+    greedy = check_choice(env.id, "style", style, ("sampled", "greedy")) == "greedy"
+    own = playout.agent_choice(networks.network_agent(model, params, greedy))
+    others = decider(env, rivals) if rivals else own
+    aims = {"points": playout.points, "wins": playout.wins}
+    payoff = aims[check_choice(env.id, "aim", aim, tuple(aims))](env)
+    think = roll_out(
+        env, model, params, num_worlds, num_actions, weight, draws.sensible(env, draw, others), own, others, payoff
+    )
     return Thinker(favourite(model, params, read_float(env.id, "sure", sure, 0.0, 1.0)), think)
 
 
@@ -62,8 +77,19 @@ def favourite(model: "Model", params: "Params", sure: float):
     return glance
 
 
-def roll_out(env: Env, model: "Model", params: "Params", num_worlds: int, num_actions: int, margin: float, draw: Draw):
-    """The agent, for worlds drawn in any way.
+def roll_out(
+    env: Env,
+    model: "Model",
+    params: "Params",
+    num_worlds: int,
+    num_actions: int,
+    margin: float,
+    draw: Draw,
+    own: Choose,
+    others: Choose,
+    payoff: Payoff,
+):
+    """The agent, for worlds drawn in any way, played on by `own` in its seat and by `others` elsewhere.
 
     Worlds go where actions are close: first all actions are tried, then the likeliest and the better half of the
     others in as many worlds again, until two have seen them all. Actions are compared in the same worlds with the same
@@ -71,12 +97,13 @@ def roll_out(env: Env, model: "Model", params: "Params", num_worlds: int, num_ac
     """
     from agents import networks
 
-    decide = playout.agent_choice(networks.network_agent(model, params))
-    payoff = playout.points(env)
-
     def worth(key, world, action, player):
         """float32[], to the player, of an action in one world."""
-        end = playout.play_on(env, decide, world, playout.step(env, world, action), key)
+        state = playout.step(env, world, action)
+        if own is others:
+            end = playout.play_on(env, own, world, state, key)
+        else:
+            end = playout.play_on_at(env, player, own, others, world, state, key)
         return payoff(world, end)[player]
 
     everywhere = jax.vmap(jax.vmap(worth, (None, None, 0, None)), (0, 0, None, None))
