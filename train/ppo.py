@@ -59,7 +59,7 @@ class Task:
     potential: Callable[..., chex.Array] | None = None
     """state -> float32[seat], how good it looks for each seat, in scaled rewards: what a step adds to it is paid at
     once and taken back at the end, so that these hints change no best play (where gamma is 1)"""
-    rounds: Callable[[Any], chex.Array] | None = None
+    rounds: Callable[..., chex.Array] | None = None
     """state -> int[], which round is played, where rounds pay for themselves: a decision is judged by what its own
     round brings, and the luck of later deals stays out of it"""
     sides: Sides | None = None

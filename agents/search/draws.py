@@ -1,6 +1,7 @@
 """Worlds to search in: how they are drawn, and how much each of them counts."""
 
 from collections.abc import Callable
+from typing import Any
 
 import chex
 import jax
