@@ -106,8 +106,8 @@ def marginals(chains: Chains) -> chex.Array:
     at_least = jnp.where(before, probability[:, None, None], 0).sum(axis=-1)
     at_least = jnp.pad(at_least, ((1, 0), (0, 0), (0, 0)), constant_values=1)
     at_least = jnp.pad(at_least, ((0, 1), (0, 0), (0, 0)))
-    # The difference of two sums may fall below zero by rounding.
-    return jnp.moveaxis(jnp.maximum(at_least[:-1] - at_least[1:], 0), 0, -1)
+    # The difference of two sums may fall below zero or rise above one by rounding.
+    return jnp.moveaxis(jnp.clip(at_least[:-1] - at_least[1:], 0, 1), 0, -1)
 
 
 def prefix_lengths(points: chex.Array) -> chex.Array:
