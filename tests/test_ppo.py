@@ -21,7 +21,7 @@ from jaxgames.cards import members, pack
 from tests.sixth_game import BET, PASS, KuhnEnv
 from tests.support import random_states
 from train import opponents, ppo, ppo_saboteur, replay
-from train.advantage import advantage_by_seat
+from train.advantage import NOBODY, advantage_by_seat
 from train.auxiliary_skullking import Auxiliary
 from train.evaluate import make_match, over_seeds, versus, with_abilities
 from train.matches import fill_in, mean_and_error, play, rotations, shared_wins
@@ -54,6 +54,8 @@ def loop_advantages(seat, value, reward, terminated, truncated, mover, mover_val
     steps = len(seat)
     advantages = [None] * steps
     for t in reversed(range(steps)):
+        if seat[t] == NOBODY:
+            continue
         paid, end = 0.0, t
         while True:
             paid += reward[end, seat[t]]
@@ -77,8 +79,9 @@ def random_rollout(seed, steps=40, seats=3, ends=0.15):
     rng = np.random.default_rng(seed)
     ended = rng.random(steps) < ends
     cut = ended & (rng.random(steps) < 0.5)
+    forced = rng.random(steps) < 0.2
     return (
-        rng.integers(0, seats, steps),  # seats decide in any order, often twice running
+        np.where(forced, NOBODY, rng.integers(0, seats, steps)),  # seats decide in any order, often twice running
         rng.normal(size=steps),
         rng.normal(size=(steps, seats)),  # everybody is paid, mover or not
         ended & ~cut,
@@ -106,11 +109,12 @@ def test_with_lambda_one_an_advantage_is_return_minus_value():
     ours, is_judged = advantage_by_seat(
         *map(jnp.asarray, (seat, value, reward, no, no, mover, mover_value)), gamma=1.0, lam=1.0
     )
+    assert not is_judged[seat == NOBODY].any()
     for t in np.flatnonzero(is_judged):
         last = len(seat) if seat[t] == mover else np.flatnonzero(seat == seat[t])[-1]
         beyond = mover_value if seat[t] == mover else value[last]
         assert ours[t] == pytest.approx(reward[t:last, seat[t]].sum() + beyond - value[t], abs=1e-4)
-    assert (~is_judged).sum() == 2  # the last decisions of the two seats that are not to move
+    assert (~is_judged & (seat != NOBODY)).sum() == 2  # the last decisions of the two seats that are not to move
 
 
 def test_a_reward_while_others_move_is_paid_to_the_last_decision_and_not_across_an_ending():
@@ -219,6 +223,64 @@ def test_a_round_that_pays_for_itself_is_judged_by_itself(kuhn):
             SMALL.lam,
         )
         np.testing.assert_allclose(advantage[:, env], [each or 0.0 for each in theirs], atol=1e-4)
+
+
+def test_a_forced_move_is_no_decision(kuhn):
+    """What it brings is owed to the last choice before it, and it teaches nothing; here every third one is forced."""
+    forced = np.arange(SMALL.steps)[:, None] % 3 == np.arange(SMALL.envs) % 3
+    played, seats = kuhn.transitions, kuhn.after.states.current_player
+    decision = played.decision._replace(log_prob=jnp.where(forced, 0.0, played.decision.log_prob))
+    batch = ppo.judge(SMALL, kuhn.task, played._replace(decision=decision), seats, kuhn.values)
+    advantage, weight = (np.asarray(each).reshape(forced.shape) for each in (batch.advantage, batch.weight))
+    assert not weight[forced].any()
+    assert weight.any()
+    for env in range(SMALL.envs):
+        theirs = loop_advantages(
+            np.where(forced[:, env], NOBODY, played.seat[:, env]),
+            np.asarray(played.decision.value[:, env], np.float64),
+            SCALE * np.asarray(played.reward[:, env]),
+            np.asarray(played.terminated[:, env]),
+            np.asarray(played.truncated[:, env]),
+            seats[env],
+            float(kuhn.values[env]),
+            SMALL.gamma,
+            SMALL.lam,
+        )
+        np.testing.assert_allclose(advantage[:, env], [each or 0.0 for each in theirs], atol=1e-4)
+
+
+def test_forced_moves_have_exactly_no_log_probability_and_choices_have_some(task, judged):
+    _, batch, _ = judged
+    decision = batch.transition.decision
+    _, mask = jax.vmap(task.model.recall)(decision.kept)
+    np.testing.assert_array_equal(decision.log_prob == 0, mask.sum(-1) == 1)
+    assert 0.05 < (mask.sum(-1) == 1).mean() < 0.95
+
+
+def test_an_update_makes_room_for_choices_alone(task):
+    assert ppo.room(dataclasses.replace(FULL, choices=0.5), task) == pytest.approx(ppo.room(FULL, task) / 2, abs=4)
+
+
+def test_the_chance_to_win_is_paid_beside_the_points():
+    """Over a whole game the rounds pay the points, and the win less what it was worth to expect it at the start."""
+    env = jaxgames.make("skullking", num_players=2, hand_sizes=(1, 2))
+    pays = make_task(Config(num_players=2, hand_sizes=(1, 2), win_worth=3.0)).pays
+
+    @jax.jit
+    @jax.vmap
+    def game(key):
+        def turn(state, key):
+            after = env.step(state, env.random_action(state, jax.random.bits(key)))
+            return after, (pays(state, after), after.rewards)
+
+        keys = jax.random.split(key, env.max_steps + 1)
+        last, (paid, rewards) = jax.lax.scan(turn, env.init(keys[0]), keys[1:])
+        return paid.sum(0), rewards.sum(0), shared_wins(env.winners(last))
+
+    paid, rewards, wins = game(jax.random.split(jax.random.key(0), 16))
+    np.testing.assert_allclose(paid, rewards + 3 * (wins - 0.5), atol=1e-5)
+    assert 0 < wins[:, 0].sum() < 16
+    assert make_task(Config()).pays is None
 
 
 def test_a_round_is_settled_where_another_begins_and_where_the_game_ends():
@@ -930,6 +992,8 @@ def test_the_curriculum_turns_abilities_on_by_steps():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
+        ({"win_worth": -1.0}, "win_worth must not be below 0"),
+        ({"choices": 0.0}, "choices must be above 0"),
         ({"minibatches": 7}, "must divide by minibatches = 7"),
         ({"past_selves": 3}, "must divide by past_selves = 3"),
         ({"envs": 0}, "envs must be at least 1"),

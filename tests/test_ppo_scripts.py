@@ -14,6 +14,7 @@ import pytest
 from jax import export
 
 from agents import checkpoints, networks
+from jaxgames.magictrick.cards import PASS
 from jaxgames.skyjo.cards import Slot
 from train import folders, ppo, ppo_magictrick, ppo_saboteur, ppo_schafkopf, ppo_skullking, ppo_skyjo, runs
 from train.settings import PPO, as_json
@@ -148,3 +149,15 @@ def test_skyjos_hints_are_the_points_that_boards_are_expected_to_count():
     for hidden in (cards, jnp.where(status == Slot.HIDDEN, 7, cards)):
         potential = ppo_skyjo.few_points(0.5)(state.replace(cards=hidden, status=status))
         np.testing.assert_allclose(potential, [-0.5 * (10 + 9 * mean), -0.5 * 12 * mean], rtol=1e-6)
+
+
+def test_late_bids_leave_the_pass_alone_while_there_is_one_and_only_in_training():
+    model = ppo_magictrick.make_task(ppo_magictrick.Config(widths=(8,), late_bids=True)).model
+    state = model.env.step(model.env.init(jax.random.key(0)), 0)  # a card was played: bid or pass
+    legal = model.env.legal_action_mask(state)
+    assert legal[PASS]
+    assert legal.sum() > 1
+    assert np.flatnonzero(model.legal(state)).tolist() == [PASS]
+    np.testing.assert_array_equal(model.player.legal(state), legal)
+    last = state.replace(revealed=state.revealed.at[state.current_player, 1:].set(True))
+    np.testing.assert_array_equal(model.legal(last), model.env.legal_action_mask(last))

@@ -7,6 +7,9 @@ import jax
 import jax.numpy as jnp
 
 
+NOBODY = -1  # the seat of a step that was no decision
+
+
 class Following(NamedTuple):
     """What is known, looking back from some step, of each seat's next decision."""
 
@@ -32,7 +35,7 @@ def advantage_by_seat(
 
     seat int[step] decides with value[step]; reward[step, seat], terminated[step] and truncated[step] follow from that
     step; after the last one `mover` is to decide, with `mover_value`. A seat may decide twice running, and is paid
-    while others decide.
+    while others decide. A step of NOBODY is judged by no one; it pays like any other.
 
     Where the rollout is cut, or a game is cut short, no network is asked what the seats that are not to move expect: it
     has only ever seen their own turns. Their last decision is not judged, and its value stands for what follows.

@@ -19,7 +19,7 @@ from agents.networks import Model, Params, reconsider
 from jaxgames import Env
 from jaxgames.env import TreeT
 from train import opponents, replay
-from train.advantage import advantage_by_seat
+from train.advantage import NOBODY, advantage_by_seat
 from train.opponents import Mixture, PastSelves, Sides
 from train.protocols import Protocol, protocol_of
 from train.rollout import Tables, Transition, rollout, seat_players, values_to_move
@@ -62,6 +62,8 @@ class Task:
     rounds: Callable[..., chex.Array] | None = None
     """state -> int[], which round is played, where rounds pay for themselves: a decision is judged by what its own
     round brings, and the luck of later deals stays out of it"""
+    pays: Callable[..., chex.Array] | None = None
+    """(before, after) -> float32[seat], what the learner takes a step to pay, if not the game's own rewards"""
     sides: Sides | None = None
     """who plays together: the learner takes one seat against others than itself, or every seat of a side"""
     reward_scale: float = 1.0
@@ -195,10 +197,13 @@ def collect(cfg: PPO, task: Task, learner: Learner, tables: Tables, key: chex.PR
 def judge(cfg: PPO, task: Task, transitions: Transition, mover: chex.Array, mover_value: chex.Array) -> Batch:
     """The decisions of a rollout, [step, env], with their advantages and labels, as rows."""
 
-    def of_one_env(transitions, mover, mover_value):
+    # A forced move is no decision: what it brings is owed to the seat's last choice before it.
+    had_choice = transitions.decision.log_prob != 0
+
+    def of_one_env(transitions, had_choice, mover, mover_value):
         paid = transitions.reward * task.reward_scale
         return advantage_by_seat(
-            transitions.seat,
+            jnp.where(had_choice, transitions.seat, NOBODY),
             transitions.decision.value,
             paid if task.potential is None else paid + transitions.hint,
             transitions.settled,
@@ -211,7 +216,9 @@ def judge(cfg: PPO, task: Task, transitions: Transition, mover: chex.Array, move
 
     labels = () if task.auxiliary is None else task.auxiliary.labels(transitions.notes, transitions.seat)
     transitions = transitions._replace(notes=())
-    advantage, is_judged = jax.vmap(of_one_env, in_axes=(1, 0, 0), out_axes=1)(transitions, mover, mover_value)
+    advantage, is_judged = jax.vmap(of_one_env, in_axes=(1, 1, 0, 0), out_axes=1)(
+        transitions, had_choice, mover, mover_value
+    )
     batch = Batch(
         transition=transitions,
         advantage=advantage,
@@ -284,8 +291,8 @@ def sample_by_priority(cfg: PPO, task: Task, batch: Batch, key: chex.PRNGKey) ->
 
 
 def room(cfg: PPO, task: Task) -> int:
-    """How many rows an epoch takes: the learner's share of all decisions and a tenth more, in whole minibatches."""
-    share = min(1.0, 1.1 * task.own_decisions)
+    """How many rows an epoch takes: the choices of the learner among all moves and a tenth more, in whole minibatches."""
+    share = min(1.0, 1.1 * task.own_decisions * cfg.choices)
     return math.ceil(share * cfg.rows) * cfg.minibatches
 
 

@@ -21,6 +21,7 @@ from agents import networks
 from agents.networks.mlp import FlatModel
 from agents.networks.model import Params
 from jaxgames.magictrick.cards import PASS
+from jaxgames.magictrick.state import State
 from train import opponents, runs, seeing
 from train.ppo import Task
 from train.settings import RunConfig
@@ -41,6 +42,8 @@ class Config(RunConfig):
     patience: float = 8.0
     """what is added to the logit of a pass at the start, also of a player to start from. Who plays badly gains nothing
     by waiting, bids at once, and never learns what waiting is worth; with 8 hardly anybody bids before the last card"""
+    late_bids: bool = False
+    """while it trains, only the last card is bid: who waits keeps every choice, and passes are half of all decisions"""
     widths: tuple[int, ...] = (256, 256)
     """layers of the encoder"""
     total_steps: int = 8_000_000
@@ -70,8 +73,16 @@ def make_task(cfg: Config) -> Task:
     env = jaxgames.make("magictrick", reward=cfg.reward, num_hands=cfg.num_hands)
     made = networks.make("mlp", env, cfg.observation, widths=cfg.widths, reads_mask=True, dtype=cfg.precision)
     model = PatientModel(env, made.network, made.version, patience=cfg.patience)
+    if cfg.late_bids:
+        model = dataclasses.replace(model, shape=pass_while_possible)
     scale = 1 / cfg.unit if cfg.reward == "points" else 1.0
     return Task(seeing.with_critic(model, cfg.critic), opponents.parse(cfg.opponents), reward_scale=scale)
+
+
+def pass_while_possible(state: State, legal: chex.Array) -> chex.Array:
+    """The legal actions without bids where there is a pass."""
+    del state
+    return jnp.where(legal[PASS], jnp.arange(legal.size) == PASS, legal)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,19 +10,24 @@ Rollout, advantages and updates are one compiled program (train/ppo.py); this pa
 """
 
 import dataclasses
+import math
 import sys
+from collections.abc import Callable
 from typing import Literal
 
+import chex
 import jax.numpy as jnp
 import numpy as np
 
 import jaxgames
 from agents import networks
+from agents.search import playout
 from jaxgames.options import UserError
 from jaxgames.skullking.cards import ABILITY_ROSIE
-from jaxgames.skullking.env import ABILITIES
+from jaxgames.skullking.env import ABILITIES, SkullKingEnv
 from jaxgames.skullking.observe import Ability, Base
 from jaxgames.skullking.rewards import SCHEMES
+from jaxgames.skullking.state import State
 from train import opponents, runs, seeing
 from train.auxiliary_skullking import Auxiliary
 from train.ppo import Task
@@ -44,6 +49,8 @@ class Config(RunConfig):
     """reward scheme: score, placement, seed_base, seed_ability or seed"""
     by_round: bool = True
     """judge a decision by the points of its own round, which later rounds do not change (reward score alone)"""
+    win_worth: float = 0.0
+    """what winning counts beside the points, in rewards: each round pays what it does to the chance of it"""
     curriculum: tuple[int, ...] = ()
     """steps from which Harry, Roatan, Rosie, Bendt, Jade use their abilities: five numbers, or none for always"""
     curriculum_opponents: tuple[str, ...] = ()
@@ -61,6 +68,8 @@ class Config(RunConfig):
         super().__post_init__()
         if self.reward not in SCHEMES:
             raise UserError(f"config: reward must be one of {', '.join(SCHEMES)}, got {self.reward!r}")
+        if not 0 <= self.win_worth < math.inf:
+            raise UserError(f"config: win_worth must not be below 0, got {self.win_worth!r}")
         if len(self.curriculum) not in (0, 5) or any(steps < 0 for steps in self.curriculum):
             raise UserError(f"config: curriculum must be five numbers of steps or nothing, got {self.curriculum!r}")
         if not self.widths or min(self.widths) < 1:
@@ -93,7 +102,25 @@ def make_task(cfg: Config) -> Task:
     if cfg.curriculum_opponents:
         mixture = opponents.in_stages(opponents.parse(cfg.curriculum_opponents), mixture, int(first_update.max()))
     rounds = (lambda state: state.round) if cfg.by_round and cfg.reward == "score" else None
-    return Task(seeing.with_critic(model, cfg.critic), mixture, deal_data, auxiliary, ability_priority, rounds=rounds)
+    return Task(
+        seeing.with_critic(model, cfg.critic),
+        mixture,
+        deal_data,
+        auxiliary,
+        ability_priority,
+        rounds=rounds,
+        pays=for_points_and_wins(env, cfg.win_worth) if cfg.win_worth else None,
+    )
+
+
+def for_points_and_wins(env: SkullKingEnv, win_worth: float) -> Callable[[State, State], chex.Array]:
+    """(before, after) -> float32[seat]: the game's rewards, and what a step does to the chance of winning.
+
+    Points alone teach a leader and a loser the same. The chance after a round is known well enough from the scores and
+    the cards to come (`playout.wins`), so that even so each round can be judged by itself.
+    """
+    chance = playout.wins(env)
+    return lambda before, after: after.rewards + win_worth * (chance(before, after) - chance(before, before))
 
 
 def ability_priority(state):

@@ -34,7 +34,7 @@ class Transition(NamedTuple):
     seat: chex.Array  # int8[]  who moved
     is_own: chex.Array  # bool[]  it was the learner: only these decisions are learned from
     action: chex.Array  # int32[]  what was played
-    reward: chex.Array  # float32[seat]
+    reward: chex.Array  # float32[seat]  as the task pays, or else the game
     hint: chex.ArrayTree  # float32[seat]  what the step added to the task's potential, or ()
     terminated: chex.Array  # bool[]
     truncated: chex.Array  # bool[]
@@ -99,7 +99,7 @@ def rollout(
             seat=seat,
             is_own=is_own,
             action=action,
-            reward=played.rewards,
+            reward=played.rewards if task.pays is None else jax.vmap(task.pays)(states, played),
             hint=() if task.potential is None else jax.vmap(task.potential)(states),
             terminated=played.terminated,
             truncated=played.truncated,

@@ -61,6 +61,8 @@ class PPO:
     """updates after which another one is kept"""
     auxiliary_weight: float = 0.0
     """weight of the auxiliary losses; 0 leaves the heads out"""
+    choices: float = 1.0
+    """share of the moves that leave a choice; forced ones are not learned from, and an update makes room for no more"""
     prioritised: bool = False
     """sample minibatches by priority, with replacement, instead of shuffling"""
     importance: bool = False
@@ -77,6 +79,8 @@ class PPO:
         for name in ("learning_rate", "final_learning_rate", "max_gradient", "clip"):
             if not 0 < getattr(self, name) < math.inf:
                 raise UserError(f"config: {name} must be above 0, got {getattr(self, name)!r}")
+        if not 0 < self.choices <= 1:
+            raise UserError(f"config: choices must be above 0 and at most 1, got {self.choices!r}")
         for name in ("gamma", "lam", "magnet_rate"):
             if not 0 <= getattr(self, name) <= 1:
                 raise UserError(f"config: {name} must be in 0..1, got {getattr(self, name)!r}")
