@@ -6,7 +6,6 @@ import chex
 import jax
 import jax.numpy as jnp
 
-
 NOBODY = -1  # the seat of a step that was no decision
 
 

@@ -291,7 +291,7 @@ def sample_by_priority(cfg: PPO, task: Task, batch: Batch, key: chex.PRNGKey) ->
 
 
 def room(cfg: PPO, task: Task) -> int:
-    """How many rows an epoch takes: the choices of the learner among all moves and a tenth more, in whole minibatches."""
+    """How many rows an epoch takes: the learner's choices among all moves and a tenth more, in whole minibatches."""
     share = min(1.0, 1.1 * task.own_decisions * cfg.choices)
     return math.ceil(share * cfg.rows) * cfg.minibatches
 
