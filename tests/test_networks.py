@@ -32,6 +32,7 @@ PATHS = {"variant": "paths", "num_players": 2, "goal_x": 4}
 CASES = {  # name: game, its options, kind, version, fields
     "mlp": ("skullking", {"num_players": 3, "hand_sizes": (2,)}, "mlp", None, {"widths": (16,)}),
     "linear": ("schafkopf", {}, "mlp", "linear342", {"widths": (16,), "head_widths": (16,)}),
+    "suits": ("schafkopf", {}, "suits", None, {"widths": (16,)}),
     "lstm": ("schafkopf", {}, "lstm", "lstm55", {"width": 16}),
     "transformer": (
         "skyjo",
@@ -409,7 +410,7 @@ def test_players_who_sit_far_away_are_alike_and_neighbours_are_not():
     assert not np.allclose(values(1, 2), values(2, 2), atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["mlp", "pointer", "paths"])
+@pytest.mark.parametrize("name", ["mlp", "suits", "pointer", "paths"])
 def test_an_action_is_told_back_as_the_choice_that_it_came_from(name):
     """What imitation needs: whatever was decided is found again from the action alone."""
     case = make_case(name)
@@ -734,7 +735,7 @@ def test_a_network_with_perfect_information_plays_honestly_on_drawn_worlds(tmp_p
     assert env.is_legal(state, action)
 
 
-@pytest.mark.parametrize("name", ["mlp", "lstm", "transformer", "pointer", "masked"])
+@pytest.mark.parametrize("name", ["mlp", "suits", "lstm", "transformer", "pointer", "masked"])
 def test_a_critic_sees_what_is_hidden_and_the_player_goes_without_it(name):
     """It begins as if it were not there; the secrets of another world change the value alone."""
     case = make_case(name)

@@ -9,9 +9,11 @@ import jax
 import jax.numpy as jnp
 
 import agents
+from agents.basic import Thinker
 from agents.networks import Model, Params, decide
 from jaxgames import Env, State
 from jaxgames.options import UserError
+from train.matches import MANY_ACTIONS, PARTS, fill_in
 
 SELF, PAST = "self", "past"
 
@@ -133,11 +135,19 @@ class PastSelves(NamedTuple):
 
 
 def rival_actions(
-    model: Model, mixture: Mixture, past: PastSelves, lineup: Lineup, states: State, own: chex.Array, key: chex.PRNGKey
+    model: Model,
+    mixture: Mixture,
+    past: PastSelves,
+    lineup: Lineup,
+    states: State,
+    own: chex.Array,
+    is_own: chex.Array,
+    key: chex.PRNGKey,
 ) -> chex.Array:
-    """int32[env]: the rivals' actions, and the learner's `own` where it is its own rival.
+    """int32[env]: what is played: the learner's `own` actions where it is to move, else those of its rivals.
 
-    A kind decides only for the games in which it may sit.
+    A kind decides only for the games in which it may sit; one that costs more than the learner, a search or a bot that
+    tries many actions, only for those in which it is to move.
     """
     actions, num_envs = own, own.shape[0]
     for i, kind in enumerate(mixture.kinds):
@@ -148,12 +158,17 @@ def rival_actions(
             lanes = widened(lanes, past.updates.shape[0], num_envs)
         theirs = jax.tree.map(lambda leaf, lanes=lanes: leaf[lanes], states)
         keys = jax.random.split(jax.random.fold_in(key, i), lanes.stop - lanes.start)
+        asks = (lineup.rival[lanes] == i) & ~is_own[lanes]
         if kind == PAST:
-            chosen = past_actions(model, past, theirs, keys)
+            chosen = jnp.where(asks, past_actions(model, past, theirs, keys), own[lanes])
         else:
-            chosen = jax.vmap(agents.make(kind, model.env))(keys, theirs, theirs.current_player)
-        sits = lineup.rival[lanes] == i
-        actions = actions.at[lanes].set(jnp.where(sits, chosen.astype(jnp.int32), actions[lanes]))
+            agent, asked = agents.make(kind, model.env), (keys, theirs, theirs.current_player)
+            is_dear = isinstance(agent, Thinker) or model.env.num_actions > MANY_ACTIONS
+            if is_dear:
+                chosen = fill_in(jax.vmap(agent), asks, asked, own[lanes], -(-len(keys) // PARTS))
+            else:
+                chosen = jnp.where(asks, jax.vmap(agent)(*asked).astype(jnp.int32), own[lanes])
+        actions = actions.at[lanes].set(chosen)
     return actions
 
 

@@ -29,10 +29,11 @@ from train.settings import RunConfig
 class Config(RunConfig):
     """Everything that can be set on the command line."""
 
-    network: Literal["mlp", "linear", "lstm"] = "mlp"
-    """mlp on `full`; linear on `linear342` and lstm on `lstm55`, both with layers of their own before each head"""
+    network: Literal["suits", "mlp", "linear", "lstm"] = "suits"
+    """suits and mlp read `full`, with suits by the part they play or by name; linear reads `linear342` and lstm `lstm55`,
+    both with layers of their own before each head"""
     widths: tuple[int, ...] = (256, 256)
-    """layers of mlp and linear"""
+    """layers of suits, mlp and linear"""
     lstm_width: int = 64
     """of every layer of lstm"""
     contra: bool = True
@@ -99,7 +100,7 @@ def make_task(cfg: Config) -> Task:
     elif cfg.network == "linear":
         model = networks.make("mlp", env, "linear342", widths=cfg.widths, head_widths=cfg.widths[-1:], **shared)
     else:
-        model = networks.make("mlp", env, "full", widths=cfg.widths, **shared)
+        model = networks.make(cfg.network, env, "full", widths=cfg.widths, **shared)
     if cfg.shaping:
         model = dataclasses.replace(model, shape=lambda state, legal: shaped_mask(env, state))
     return Task(

@@ -89,8 +89,9 @@ def rollout(
         )
         own_seats = opponents.own_seats(mixture, task.sides, lineup, states)  # [env, seat]
         is_own = jnp.take_along_axis(own_seats, seat[:, None].astype(jnp.int32), axis=-1)[:, 0]
-        theirs = opponents.rival_actions(model, mixture, learner.past, lineup, states, decision.action, rival_key)
-        action = jnp.where(is_own, decision.action, theirs)
+        action = opponents.rival_actions(
+            model, mixture, learner.past, lineup, states, decision.action, is_own, rival_key
+        )
         following, played = step(states, action, deal_key, **data)
 
         returns = tables.returns + played.rewards

@@ -56,14 +56,17 @@ class SeeingModel(Model):
     inner: Model = None  # type: ignore[assignment]  # a field behind one with a default needs one
 
     def look(self, state: State, seat: chex.Array) -> Seen:
-        return Seen(self.inner.look(state, seat), secrets_of(self.env, state, seat))
+        return Seen(self.inner.look(state, seat), self.secrets(state, seat))
+
+    def secrets(self, state: State, seat: chex.Array) -> chex.Array:
+        return self.inner.arranged(state, seat, secrets_of(self.env, state, seat))
 
     def legal(self, state: State) -> chex.ArrayTree:
         return self.inner.legal(state)
 
     def at_turn(self, state: State, seat: chex.Array) -> tuple[Seen, chex.ArrayTree]:
         view, legal = self.inner.at_turn(state, seat)
-        return Seen(view, secrets_of(self.env, state, seat)), legal
+        return Seen(view, self.secrets(state, seat)), legal
 
     def policy(self, heads: chex.ArrayTree, legal: chex.ArrayTree) -> Policy:
         return self.inner.policy(heads, legal)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import jax
 
 from agents import checkpoints
-from agents.networks import hands, hybrid, lstm, mlp, pointer, transformer
+from agents.networks import hands, hybrid, lstm, mlp, pointer, suits, transformer
 from agents.networks.model import (
     Decision,
     Kept,
@@ -61,6 +61,7 @@ class Kind(NamedTuple):
 
 KINDS = {
     "mlp": Kind(mlp.MLP, mlp.FlatModel, mlp.make),
+    "suits": Kind(suits.SuitMLP, suits.SuitModel, suits.make),
     "lstm": Kind(lstm.LSTM, lstm.SequenceModel, lstm.make),
     "transformer": Kind(transformer.Transformer, transformer.TableModel, transformer.make),
     "pointer": Kind(pointer.Pointer, pointer.PointerModel, pointer.make),

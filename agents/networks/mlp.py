@@ -12,7 +12,7 @@ import numpy as np
 
 from agents.networks.model import Labels, Model, Output, Params, hidden_layer
 from jaxgames import Env, State
-from jaxgames.env import flatten
+from jaxgames.env import View, flatten
 from jaxgames.options import check_choice
 
 # Named heads of a game, in the order of its flat actions; actions behind them are forced and need no output.
@@ -64,12 +64,16 @@ class FlatModel(Model):
     """The flat observation or some of its parts, by choice with the legal mask behind it."""
 
     def look(self, state: State, seat: chex.Array) -> chex.Array:
-        view = self.env.view(state, seat, self.version)
+        view = self.view(state, seat)
         seen = flatten(getattr(view, name) for name, _ in self.inputs).astype(jnp.float32)
         if not self.network.reads_mask:
             return seen
         # What others may do would tell of their hands.
         return jnp.append(seen, self.legal(state) & (seat == state.current_player))
+
+    def view(self, state: State, seat: chex.Array) -> View:
+        """The parts of the observation as the network reads them."""
+        return self.env.view(state, seat, self.version)
 
     @property
     def inputs(self) -> list[tuple[str, tuple[int, ...]]]:

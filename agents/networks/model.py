@@ -98,6 +98,11 @@ class Model(Generic[StateT]):
         """(view, legal) of a stored decision."""
         return kept.view, members(kept.mask, self.env.num_actions)
 
+    def arranged(self, state: StateT, seat: chex.Array, hidden: chex.Array) -> chex.Array:
+        """Hidden cards for a critic, [card], in the order in which this network reads cards."""
+        del state, seat
+        return hidden
+
     def read(self, params: Params, view: chex.ArrayTree) -> Output:
         """What the network says about a view."""
         return self.network.apply(params, view)  # type: ignore[return-value]

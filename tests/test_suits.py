@@ -1,0 +1,122 @@
+"""`suits`: what a network of Schafkopf sees and plays does not depend on the names of suits."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxgames
+from agents import networks
+from jaxgames.options import UserError
+from jaxgames.schafkopf.cards import FIRST_CARD, NAMES, SAUSPIEL, SOLO, SUIT_LETTERS, WENZ
+from tests.schafkopf_positions import given
+from train.seeing import secrets_of
+
+# No hand has the same cards of two suits: those are alike, and come in the order of their names.
+DEAL = "GA GK G9 G8 EO HA S7 E9 | G7 GO HO SO EU GU HX EK | GX SU HU H9 EA EX SA S9 | H7 H8 HK SX SK S8 E7 E8"
+LONG = "GA GX G9 G8 EO GO SU E7 | G7 SO HO HA EU GU HX EK | GK S7 HU H9 EA EX SA S9 | H7 H8 HK SX SK S8 E9 E8"
+CALLS = "SGE"  # in the order of their bids
+TURN = {"S": "G", "G": "E", "E": "S", "H": "H"}
+SWAP = {"S": "S", "G": "E", "E": "G", "H": "H"}
+HERZ = {"G": "H", "H": "G", "S": "S", "E": "E"}  # Herz takes the place of Gras
+
+CASES = {
+    "bidding": (DEAL, "", TURN),
+    "after a call and a Solo": (DEAL, "1 7", SWAP),
+    "Sauspiel on Schellen": (DEAL, "1 0 0 0 10 10 10 10 GA G7", TURN),
+    "Sauspiel, the called suit is led": (DEAL, "1 0 0 0 10 10 10 10 S7", SWAP),
+    "Sauspiel on Eichel with contra": (DEAL, "3 0 0 0 10 10 10 9", TURN),
+    "Solo Gras": (DEAL, "7 0 0 0 10 10 10 10 EO", TURN),
+    "Solo Gras or Herz": (DEAL, "7 0 0 0 10 10 10 10 EO GO", HERZ),
+    "Solo Eichel": (DEAL, "8 0 0 0 10 10 10 10 EO", HERZ),
+    "Wenz": (DEAL, "4 0 0 0 10 10 10 10 GA G7", HERZ),
+    "Wenz with Obers": (DEAL, "4 0 0 0 10 10 10 10 EO EK EX E7", TURN),
+    "bidding for a Solo": (LONG, "", SWAP),
+}
+
+
+def renamed(token, names, contract):
+    """A card or a bid with other names of suits; Unter and, but for Wenz, Ober keep theirs."""
+    if token in NAMES:
+        stays = token[1] == "U" or (token[1] == "O" and contract != WENZ)
+        return token if stays else names[token[0]] + token[1]
+    bid = int(token)
+    if SAUSPIEL <= bid < WENZ:
+        return str(SAUSPIEL + CALLS.index(names[CALLS[bid - SAUSPIEL]]))
+    if SOLO <= bid < SOLO + 4:
+        return str(SOLO + SUIT_LETTERS.index(names[SUIT_LETTERS[bid - SOLO]]))
+    return token
+
+
+def both(deal, actions, names):
+    """(state, the same with other names, the contract)."""
+    env, state = given(deal, actions)
+    contract = int(state.contract)
+    text = " ".join(token if token == "|" else renamed(token, names, contract) for token in deal.split())
+    _, other = given(text, " ".join(renamed(token, names, contract) for token in actions.split()))
+    return env, state, other, contract
+
+
+@functools.cache
+def eyes(env):
+    model = networks.make("suits", env, widths=(8,))
+    look = jax.jit(lambda state, seat: model.look(state, seat))
+    choices = jnp.arange(env.num_actions)
+    plays = jax.jit(lambda state: jax.vmap(lambda choice: model.act(state, model.legal(state), choice))(choices))
+    return model, look, plays, jax.jit(model.legal)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_position_with_other_names_of_suits_is_the_same(name):
+    """All four seats see the same, the same choices are legal, and each stands for the action of the other name."""
+    env, state, other, contract = both(*CASES[name])
+    _, look, plays, legal = eyes(env)
+    for seat in range(4):
+        np.testing.assert_array_equal(look(state, seat), look(other, seat))
+    np.testing.assert_array_equal(legal(state), legal(other))
+    for choice in np.flatnonzero(legal(state)):
+        action, elsewhere = int(plays(state)[choice]), int(plays(other)[choice])
+        token = NAMES[action - FIRST_CARD] if action >= FIRST_CARD else str(action)
+        expected = renamed(token, CASES[name][2], contract)
+        assert elsewhere == (FIRST_CARD + NAMES.index(expected) if expected in NAMES else int(expected))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_action_is_one_choice(name):
+    env, state, _, _ = both(*CASES[name])
+    model, _, plays, legal = eyes(env)
+    assert sorted(np.asarray(plays(state)).tolist()) == list(range(env.num_actions))
+    told_back = jax.vmap(lambda action: model.choice(state, None, action))(plays(state))
+    np.testing.assert_array_equal(told_back, np.arange(env.num_actions))
+    np.testing.assert_array_equal(np.asarray(env.legal_action_mask(state))[np.asarray(plays(state))], legal(state))
+
+
+def test_a_hand_for_solo_herz_is_seen_as_one_for_any_other_suit_with_a_mark():
+    """The hand alone: what is trump in a Sauspiel is told by the mark."""
+    env, state = given(LONG)
+    swapped = " ".join(token if token == "|" else renamed(token, HERZ, 0) for token in LONG.split())
+    _, herz = given(swapped)
+    _, look, plays, _ = eyes(env)
+    hand, suit = (env.layout("full")[name].slice for name in ("hand", "suit"))
+    np.testing.assert_array_equal(look(state, 0)[hand], look(herz, 0)[hand])
+    assert look(state, 0)[suit].tolist() == [0, 0, 0, 0]
+    assert look(herz, 0)[suit].tolist() == [0, 0, 1, 0]
+    choice = np.flatnonzero(np.asarray(plays(state)) == SOLO + SUIT_LETTERS.index("G"))[0]
+    assert int(plays(herz)[choice]) == SOLO + SUIT_LETTERS.index("H")
+
+
+def test_hidden_cards_reach_a_critic_in_the_same_order():
+    env, state, other, _ = both(*CASES["Solo Gras or Herz"])
+    model, *_ = eyes(env)
+    here, there = (model.arranged(each, 0, secrets_of(env, each, 0)) for each in (state, other))
+    np.testing.assert_array_equal(here, there)
+    assert int(here.sum()) == int(secrets_of(env, state, 0).sum()) > 0
+
+
+def test_another_game_is_refused():
+    with pytest.raises(UserError, match="suits reads full or linear342 of schafkopf"):
+        networks.make("suits", jaxgames.make("skullking"))
+    with pytest.raises(UserError, match="got 'lstm55' of schafkopf"):
+        networks.make("suits", jaxgames.make("schafkopf"), "lstm55")
