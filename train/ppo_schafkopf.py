@@ -30,7 +30,7 @@ class Config(RunConfig):
     """Everything that can be set on the command line."""
 
     network: Literal["suits", "mlp", "linear", "lstm"] = "suits"
-    """suits and mlp read `full`, with suits by the part they play or by name; linear reads `linear342` and lstm `lstm55`,
+    """suits and mlp on `full`, with suits by the part they play or by name; linear on `linear342` and lstm on `lstm55`,
     both with layers of their own before each head"""
     widths: tuple[int, ...] = (256, 256)
     """layers of suits, mlp and linear"""

@@ -69,7 +69,7 @@ PLAIN = np.stack([~IS_COURT | ((RANK == OBER) & (row == WENZ)) for row in range(
 class Places:
     """Which suit is seen in which place, for one seat of one state.
 
-    Suits without a part of their own come in the order of what the seat was dealt of them: more cards, then higher ones.
+    Suits without a part of their own come in the order of what the seat was dealt of them: more cards, or higher ones.
     """
 
     def __init__(self, state: State, seat: chex.Array):
