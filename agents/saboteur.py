@@ -27,7 +27,7 @@ from jaxgames.saboteur.cards import (
     STEP_Y,
 )
 from jaxgames.saboteur.cells import FAR, count, goal_distances, kth, lies_in, unpack
-from jaxgames.saboteur.mine import frontier, join, lay, remove, survey, turned_goals
+from jaxgames.saboteur.mine import frontier, join, lay, leads_on, remove, survey, turned_goals
 from jaxgames.saboteur.observe import card_counts, looked_at
 from jaxgames.saboteur.rules import held
 from jaxgames.saboteur.state import State
@@ -224,7 +224,9 @@ def placements(
         cell = kth(grid, edge, i)
 
         def after_laying(sides, is_through):
-            after = distance(env, join(grid, lay(grid, state, cell, sides, is_through, when=jnp.bool_(True))), outlook)
+            laid = lay(grid, state, cell, sides, is_through, when=jnp.bool_(True))
+            meets = is_through & leads_on(grid, state, cell, sides)
+            after = distance(env, join(grid, laid, when=meets), outlook)
             return jnp.where(is_through & faces_target(env, cell, sides, outlook), -1, after)
 
         after = jax.vmap(jax.vmap(after_laying, in_axes=(0, None)))(sides, is_through)

@@ -294,7 +294,10 @@ def step_costs() -> str:
 def network_fields(kind: str) -> str:
     """The fields of a network with their defaults; those without one are filled in by the game."""
     network = networks.KINDS[kind].network
-    notes, rows = comments(sys.modules[network.__module__]), []
+    rows, notes = [], {}
+    for parent in reversed(network.__mro__):
+        if parent.__module__.startswith("agents."):
+            notes |= comments(sys.modules[parent.__module__])
     for field in dataclasses.fields(network):
         if field.name in ("parent", "name"):  # flax's own
             continue
