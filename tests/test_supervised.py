@@ -23,6 +23,7 @@ from tests.sixth_game import BET, PASS, KuhnEnv
 from train import expert, exploit, make_games, supervised
 from train.expert import Expert
 from train.exploit import Exploit
+from train.opponents import Sides
 from train.make_games import Games
 from train.ppo import Task
 from train.settings import RunConfig
@@ -296,7 +297,8 @@ def test_an_exploiter_is_measured_in_its_one_seat_against_an_equal_share():
     for headline, expected in (("wins_percent", ("wins_percent", 25.0)), ("cents", ("cents", 0.0))):
         task = SimpleNamespace(protocol=SimpleNamespace(headline=headline), env=SimpleNamespace(num_players=4))
         assert exploit.measured_by(task) == expected
-    page = SimpleNamespace(make_task=lambda settings: Task(settings, measure="sides"))
+    two_and_two = Sides(lambda state: None, 0.5)
+    page = SimpleNamespace(make_task=lambda settings: Task(settings, measure="sides", sides=two_and_two))
     assert exploit.at_one_seat(page, "model") == Task("model", measure="rotations")
 
 
