@@ -23,8 +23,8 @@ from tests.sixth_game import BET, PASS, KuhnEnv
 from train import expert, exploit, make_games, supervised
 from train.expert import Expert
 from train.exploit import Exploit
-from train.opponents import Sides
 from train.make_games import Games
+from train.opponents import Sides
 from train.ppo import Task
 from train.settings import RunConfig
 from train.studies import Student
