@@ -16,6 +16,7 @@ import pytest
 import agents
 import jaxgames
 from agents import networks
+from agents.basic import as_thinker
 from agents.networks import categorical, network_agent, reconsider
 from jaxgames.cards import members, pack
 from tests.sixth_game import BET, PASS, KuhnEnv
@@ -44,9 +45,14 @@ def alternates(env):
     return lambda key, state, player: state.step_count % 2
 
 
-KUHN_AGENTS = {"passes": always(PASS), "bets": always(BET), "alternates": alternates}
+KUHN_AGENTS = {
+    "passes": always(PASS),
+    "bets": always(BET),
+    "alternates": alternates,
+    "ponders": lambda env: as_thinker(alternates(env)),
+}
 sys.modules["agents.kuhn"] = types.SimpleNamespace(AGENTS=KUHN_AGENTS)  # as if the game were one of ours
-PASSES, BETS, ALTERNATES = (make(KUHN) for make in KUHN_AGENTS.values())
+PASSES, BETS, ALTERNATES, _ = (make(KUHN) for make in KUHN_AGENTS.values())
 
 
 def loop_advantages(seat, value, reward, terminated, truncated, mover, mover_value, gamma, lam):
@@ -404,6 +410,16 @@ def test_the_learner_plays_its_seats_and_its_rivals_play_theirs(kuhn):
     assert (played.decision.action[~own] != played.action[~own]).any()  # the learner would have done otherwise
     assert own[:, : SMALL.envs // 2].all()
     assert 0.3 < own[:, SMALL.envs // 2 :].mean() < 0.7
+
+
+def test_a_rival_that_thinks_is_asked_only_where_it_is_to_move_and_plays_the_same(kuhn):
+    task = ppo.Task(kuhn.task.model, opponents.parse(("self=0.5", "ponders=0.5")), reward_scale=SCALE)
+    play = jax.jit(lambda key: ppo.rollout(task, kuhn.learner, kuhn.before, key, SMALL.steps)[1])
+    pondered = play(jax.random.key(3))
+    own, words = np.asarray(pondered.is_own), np.asarray(pondered.decision.kept.view)[..., 3:].sum(-1)
+    np.testing.assert_array_equal(pondered.action[own], pondered.decision.action[own])
+    np.testing.assert_array_equal(pondered.action[~own], words[~own] % 2)
+    assert (~own).sum() > SMALL.envs
 
 
 def test_a_lineup_lasts_for_a_game_and_the_learning_seat_changes_from_game_to_game(kuhn):
