@@ -33,6 +33,7 @@ CASES = {  # name: game, its options, kind, version, fields
     "mlp": ("skullking", {"num_players": 3, "hand_sizes": (2,)}, "mlp", None, {"widths": (16,)}),
     "linear": ("schafkopf", {}, "mlp", "linear342", {"widths": (16,), "head_widths": (16,)}),
     "suits": ("schafkopf", {}, "suits", None, {"widths": (16,)}),
+    "backs": ("magictrick", {}, "suits", None, {"widths": (16,)}),
     "lstm": ("schafkopf", {}, "lstm", "lstm55", {"width": 16}),
     "transformer": (
         "skyjo",
@@ -735,7 +736,7 @@ def test_a_network_with_perfect_information_plays_honestly_on_drawn_worlds(tmp_p
     assert env.is_legal(state, action)
 
 
-@pytest.mark.parametrize("name", ["mlp", "suits", "lstm", "transformer", "pointer", "masked"])
+@pytest.mark.parametrize("name", ["mlp", "suits", "backs", "lstm", "transformer", "pointer", "masked"])
 def test_a_critic_sees_what_is_hidden_and_the_player_goes_without_it(name):
     """It begins as if it were not there; the secrets of another world change the value alone."""
     case = make_case(name)

@@ -1,4 +1,4 @@
-"""`suits`: what a network of Schafkopf sees and plays does not depend on the names of suits."""
+"""`suits`: what a network of Schafkopf or Magic Trick sees and plays does not depend on the names of suits."""
 
 import functools
 
@@ -11,6 +11,7 @@ import jaxgames
 from agents import networks
 from jaxgames.options import UserError
 from jaxgames.schafkopf.cards import FIRST_CARD, NAMES, SAUSPIEL, SOLO, SUIT_LETTERS, WENZ
+from tests.magictrick_games import multiples, play_out, start, take
 from tests.schafkopf_positions import given
 from train.seeing import secrets_of
 
@@ -115,8 +116,83 @@ def test_hidden_cards_reach_a_critic_in_the_same_order():
     assert int(here.sum()) == int(secrets_of(env, state, 0).sum()) > 0
 
 
+OTHER_BACKS = np.array([2, 6, 0, 3, 5, 1, 4])  # hearts keep their name
+
+
+def renamed_deck(deck):
+    return [8 * int(OTHER_BACKS[card // 8]) + card % 8 for card in deck]
+
+
+@functools.cache
+def magic_eyes():
+    env = jaxgames.make("magictrick", num_hands=1)
+    model = networks.make("suits", env, widths=(8,))
+    secrets = jax.jit(lambda state, seat: model.arranged(state, seat, secrets_of(env, state, seat)))
+    return env, model, jax.jit(model.look), secrets
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2, 3, 9, 24, 41])
+@pytest.mark.parametrize("chooser", [min, max])
+def test_a_hand_with_other_names_of_backs_is_the_same(steps, chooser):
+    """All four seats see the same, and so does a critic; slots have no suit in their names."""
+    _, _, look, secrets = magic_eyes()
+    deck = multiples(37, 11)
+    state = play_out(start(deck), chooser, steps)[-1]
+    other = play_out(start(renamed_deck(deck)), chooser, steps)[-1]
+    assert (np.asarray(state.dealt) != np.asarray(other.dealt)).any()
+    for seat in range(4):
+        np.testing.assert_array_equal(look(state, seat), look(other, seat))
+        np.testing.assert_array_equal(secrets(state, seat), secrets(other, seat))
+
+
+def test_the_suit_that_was_led_is_seen_first_and_hearts_in_their_own_place():
+    env, _, look, _ = magic_eyes()
+    trick = env.layout("v4")["trick"].slice
+    for card, place in (("8", 0), ("24", 3)):  # the lowest slot of a deck in which it is this card
+        deck = list(range(56))
+        deck[0], deck[int(card)] = deck[int(card)], deck[0]
+        state = take(start(deck), 0, 28)
+        assert int(state.trick[0]) == int(card)
+        suits = np.asarray(look(state, int(state.current_player))[trick]).reshape(3, 15)[0, :7]
+        assert suits.tolist() == (np.arange(7) == place).tolist()
+
+
+def test_revealed_slots_and_hidden_cards_follow_behind_the_mask():
+    """Of the deck in order after a lead and a pass: one card of stars less in the first hand."""
+    env, model, look, _ = magic_eyes()
+    state = take(start(range(56)), 0, 28)
+    seen = np.asarray(look(state, 1))
+    size = env.observation_shape("v4")[0] + env.num_actions
+    revealed, hidden = seen[size : size + 56].reshape(4, 14), 8 * seen[size + 56 :].reshape(4, 7)
+    assert np.argwhere(revealed).tolist() == [[3, 0]]  # the leader sits before the player
+    assert hidden.sum(1).tolist() == [14, 14, 14, 13]
+    assert hidden[3, 0] == 1
+    assert (hidden[:3] == 2).all()
+    assert seen.size == size + 84
+    assert model.network.reads_mask
+
+
+def test_a_network_with_places_begins_as_the_one_it_starts_from():
+    env, model, look, _ = magic_eyes()
+    plain = networks.make("mlp", env, "v4", widths=(8,), reads_mask=True)
+    params = jax.device_get(jax.jit(plain.init)(jax.random.key(0)))
+    grown = model.adopt(plain, params)
+    seen = look(take(start(range(56)), 0, 28), 1)
+    size = env.observation_shape("v4")[0] + env.num_actions
+    now, then = model.read(grown, seen), plain.read(params, seen[:size])
+    np.testing.assert_allclose(now.heads, then.heads, atol=1e-6)
+    np.testing.assert_allclose(now.value, then.value, atol=1e-6)
+    assert model.adopt(model, grown) is grown
+    blind = networks.make("mlp", env, "v5", widths=(8,), reads_mask=True)
+    assert model.adopt(blind, params) is params
+
+
 def test_another_game_is_refused():
-    with pytest.raises(UserError, match="suits reads full or linear342 of schafkopf"):
-        networks.make("suits", jaxgames.make("skullking"))
-    with pytest.raises(UserError, match="got 'lstm55' of schafkopf"):
-        networks.make("suits", jaxgames.make("schafkopf"), "lstm55")
+    sentence = "suits reads full or linear342 of schafkopf; v4 of magictrick, got"
+    for game, version, got in (
+        ("skullking", None, "'ability' of skullking"),
+        ("schafkopf", "lstm55", "'lstm55' of schafkopf"),
+        ("magictrick", "v1", "'v1' of magictrick"),
+    ):
+        with pytest.raises(UserError, match=f"{sentence} {got}"):
+            networks.make("suits", jaxgames.make(game), version)

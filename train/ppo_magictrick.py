@@ -20,6 +20,7 @@ import jaxgames
 from agents import networks
 from agents.networks.mlp import FlatModel
 from agents.networks.model import Params
+from agents.networks.suits_magictrick import SuitModel
 from jaxgames.magictrick.cards import PASS
 from jaxgames.magictrick.state import State
 from train import opponents, runs, seeing
@@ -33,6 +34,8 @@ class Config(RunConfig):
 
     observation: Literal["v4", "v5", "v1", "v2", "v3"] = "v4"
     """v4 and v5 show public facts only; the legal mask follows on all of them (MT-44)"""
+    network: Literal["mlp", "suits"] = "mlp"
+    """suits reads v4 with suits by the part they play, and which slots are revealed"""
     reward: Literal["points", "v1", "v2"] = "points"
     """section 5 of the rules page"""
     num_hands: int = 1
@@ -71,10 +74,10 @@ PRESETS = {
 def make_task(cfg: Config) -> Task:
     """Magic Trick as the learner sees it."""
     env = jaxgames.make("magictrick", reward=cfg.reward, num_hands=cfg.num_hands)
-    made = networks.make("mlp", env, cfg.observation, widths=cfg.widths, reads_mask=True, dtype=cfg.precision)
-    model = PatientModel(env, made.network, made.version, patience=cfg.patience)
-    if cfg.late_bids:
-        model = dataclasses.replace(model, shape=pass_while_possible)
+    made = networks.make(cfg.network, env, cfg.observation, widths=cfg.widths, reads_mask=True, dtype=cfg.precision)
+    patient = PatientSuitModel if cfg.network == "suits" else PatientModel
+    shape = pass_while_possible if cfg.late_bids else None
+    model = patient(env, made.network, made.version, shape=shape, patience=cfg.patience)
     scale = 1 / cfg.unit if cfg.reward == "points" else 1.0
     return Task(seeing.with_critic(model, cfg.critic), opponents.parse(cfg.opponents), reward_scale=scale)
 
@@ -86,7 +89,7 @@ def pass_while_possible(state: State, legal: chex.Array) -> chex.Array:
 
 
 @dataclasses.dataclass(frozen=True)
-class PatientModel(FlatModel):
+class PatientModel(FlatModel[State]):
     """A network that passes more readily than its parameters say when a training begins with them."""
 
     patience: float = 0.0
@@ -100,6 +103,10 @@ class PatientModel(FlatModel):
         outputs = player["outputs"]
         bias = jnp.asarray(outputs["bias"]).at[PASS].add(self.patience)
         return {"params": player | {"outputs": outputs | {"bias": bias}}}
+
+
+class PatientSuitModel(PatientModel, SuitModel):
+    """The same for a network that reads suits by their part."""
 
 
 if __name__ == "__main__":

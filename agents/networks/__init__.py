@@ -55,13 +55,13 @@ class Kind(NamedTuple):
     """One kind of network."""
 
     network: type  # the flax module; its fields say everything about it
-    model: type[Model]  # how it sits at the table
+    model: Callable[..., Model]  # how it sits at the table: model(env, network, version)
     make: Callable[..., Model]  # make(env, version=None, **fields), with what the game decides filled in
 
 
 KINDS = {
     "mlp": Kind(mlp.MLP, mlp.FlatModel, mlp.make),
-    "suits": Kind(suits.SuitMLP, suits.SuitModel, suits.make),
+    "suits": Kind(suits.SuitMLP, suits.sit, suits.make),
     "lstm": Kind(lstm.LSTM, lstm.SequenceModel, lstm.make),
     "transformer": Kind(transformer.Transformer, transformer.TableModel, transformer.make),
     "pointer": Kind(pointer.Pointer, pointer.PointerModel, pointer.make),

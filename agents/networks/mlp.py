@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from agents.networks.model import Labels, Model, Output, Params, hidden_layer
-from jaxgames import Env, State
-from jaxgames.env import View, flatten
+from jaxgames import Env
+from jaxgames.env import StateT, View, flatten
 from jaxgames.options import check_choice
 
 # Named heads of a game, in the order of its flat actions; actions behind them are forced and need no output.
@@ -60,10 +60,10 @@ class MLP(nn.Module):
         return Output(logits, value, self.labels(hidden), hidden)
 
 
-class FlatModel(Model):
+class FlatModel(Model[StateT]):
     """The flat observation or some of its parts, by choice with the legal mask behind it."""
 
-    def look(self, state: State, seat: chex.Array) -> chex.Array:
+    def look(self, state: StateT, seat: chex.Array) -> chex.Array:
         view = self.view(state, seat)
         seen = flatten(getattr(view, name) for name, _ in self.inputs).astype(jnp.float32)
         if not self.network.reads_mask:
@@ -71,7 +71,7 @@ class FlatModel(Model):
         # What others may do would tell of their hands.
         return jnp.append(seen, self.legal(state) & (seat == state.current_player))
 
-    def view(self, state: State, seat: chex.Array) -> View:
+    def view(self, state: StateT, seat: chex.Array) -> View:
         """The parts of the observation as the network reads them."""
         return self.env.view(state, seat, self.version)
 
@@ -91,6 +91,11 @@ class FlatModel(Model):
         first = params["params"]["layers_0"]
         rows = ((0, sum(math.prod(shape) for _, shape in more)), (0, 0))
         return {"params": params["params"] | {"layers_0": first | {"kernel": np.pad(first["kernel"], rows)}}}
+
+
+def moved(shows: chex.Array, values: chex.Array) -> chex.Array:
+    """[..., place] of values [..., thing], where `shows`, bool[place, thing], has one thing in each place."""
+    return jnp.where(shows, values[..., None, :], jnp.zeros((), values.dtype)).sum(-1, dtype=values.dtype)
 
 
 def through(layers: Sequence[nn.Dense], hidden: chex.Array) -> chex.Array:
