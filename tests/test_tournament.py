@@ -387,6 +387,9 @@ def test_saboteur_roles_count_what_one_wins_as_miners_and_as_saboteurs():
     won = jnp.array([[[MINERS] * 4, lost]])  # [deal, rotation, round]
     found = ratios(protocol.measure(env, played(protocol.lineup, 1, {"winners": won})))
     assert found == {"wins_percent": 87.5, "as_miners_percent": 100.0, "as_saboteurs_percent": 75.0}
+    assert protocol.is_symmetric  # so a tournament plays once, and asks what the other one achieved
+    found = ratios(protocol.measure(env, played(1 - protocol.lineup, 1, {"winners": won})))
+    assert found == {"wins_percent": 12.5, "as_miners_percent": 25.0, "as_saboteurs_percent": 0.0}
     state = SimpleNamespace(roles=jnp.array([[False, True, False]]), round=0)
     table = [
         [int(act(None, state, seat)) for seat in range(3)] for act in protocol.cast(lambda *args: 1, lambda *args: 2)

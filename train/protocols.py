@@ -195,11 +195,13 @@ def saboteur_roles(env: SaboteurEnv) -> Protocol:
         return tuple(saboteur_sides(env).cast(*sides)[0] for sides in ((one, rest), (rest, one)))
 
     def measure(env, played):
-        won = (played.states.winners == MINERS).mean(-1)  # [deal, rotation]: of one's miners, of the other's miners
+        found = (played.states.winners == MINERS).mean(-1)  # [deal, rotation]: by the miners of one of the two
+        is_own = played.lineup[:, 0] == 0
+        dug, failed = jnp.where(is_own, found, 0).sum(-1), jnp.where(is_own, 0, 1 - found).sum(-1)
         return {
-            "wins_percent": Counts(50 * (won[:, 0] + 1 - won[:, 1]), jnp.ones(len(won))),
-            "as_miners_percent": Counts(100 * won[:, 0], jnp.ones(len(won))),
-            "as_saboteurs_percent": Counts(100 * (1 - won[:, 1]), jnp.ones(len(won))),
+            "wins_percent": Counts(50 * (dug + failed), jnp.ones(len(found))),
+            "as_miners_percent": Counts(100 * dug, jnp.ones(len(found))),
+            "as_saboteurs_percent": Counts(100 * failed, jnp.ones(len(found))),
         }
 
     lineup = np.repeat([[0], [1]], env.num_players, axis=1)
