@@ -50,9 +50,10 @@ KUHN_AGENTS = {
     "bets": always(BET),
     "alternates": alternates,
     "ponders": lambda env: as_thinker(alternates(env)),
+    "hesitates": lambda env: as_thinker(always(PASS)(env)),
 }
 sys.modules["agents.kuhn"] = types.SimpleNamespace(AGENTS=KUHN_AGENTS)  # as if the game were one of ours
-PASSES, BETS, ALTERNATES, _ = (make(KUHN) for make in KUHN_AGENTS.values())
+PASSES, BETS, ALTERNATES = (KUHN_AGENTS[name](KUHN) for name in ("passes", "bets", "alternates"))
 
 
 def loop_advantages(seat, value, reward, terminated, truncated, mover, mover_value, gamma, lam):
@@ -420,6 +421,20 @@ def test_a_rival_that_thinks_is_asked_only_where_it_is_to_move_and_plays_the_sam
     np.testing.assert_array_equal(pondered.action[own], pondered.decision.action[own])
     np.testing.assert_array_equal(pondered.action[~own], words[~own] % 2)
     assert (~own).sum() > SMALL.envs
+
+
+@pytest.mark.parametrize("seated", [0, 1])
+def test_kinds_that_share_a_lane_leave_each_other_alone(kuhn, seated):
+    """In the two stages of a training other rivals sit in the same games: one of them passes and thinks, one bets."""
+    early, late = (opponents.parse((f"{kind}=1",)) for kind in ("hesitates", "bets"))
+    mixture = opponents.in_stages(early, late, 5)
+    states, own = kuhn.before.states, jnp.full(SMALL.envs, 7)
+    lineup = opponents.Lineup(jnp.full(SMALL.envs, seated, jnp.int8), jnp.zeros(SMALL.envs, jnp.int8))
+    is_own = jnp.arange(SMALL.envs) % 2 == 0
+    model = kuhn.task.model
+    play = jax.jit(lambda key: opponents.rival_actions(model, mixture, None, lineup, states, own, is_own, key))
+    expected = np.where(is_own, 7, (PASS, BET)[seated])
+    np.testing.assert_array_equal(play(jax.random.key(0)), expected)
 
 
 def test_a_lineup_lasts_for_a_game_and_the_learning_seat_changes_from_game_to_game(kuhn):

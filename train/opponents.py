@@ -158,16 +158,16 @@ def rival_actions(
             lanes = widened(lanes, past.updates.shape[0], num_envs)
         theirs = jax.tree.map(lambda leaf, lanes=lanes: leaf[lanes], states)
         keys = jax.random.split(jax.random.fold_in(key, i), lanes.stop - lanes.start)
-        asks = (lineup.rival[lanes] == i) & ~is_own[lanes]
+        asks, others = (lineup.rival[lanes] == i) & ~is_own[lanes], actions[lanes]  # two kinds may share a lane
         if kind == PAST:
-            chosen = jnp.where(asks, past_actions(model, past, theirs, keys), own[lanes])
+            chosen = jnp.where(asks, past_actions(model, past, theirs, keys), others)
         else:
             agent, asked = agents.make(kind, model.env), (keys, theirs, theirs.current_player)
             is_dear = isinstance(agent, Thinker) or model.env.num_actions > MANY_ACTIONS
             if is_dear:
-                chosen = fill_in(jax.vmap(agent), asks, asked, own[lanes], -(-len(keys) // PARTS))
+                chosen = fill_in(jax.vmap(agent), asks, asked, others, -(-len(keys) // PARTS))
             else:
-                chosen = jnp.where(asks, jax.vmap(agent)(*asked).astype(jnp.int32), own[lanes])
+                chosen = jnp.where(asks, jax.vmap(agent)(*asked).astype(jnp.int32), others)
         actions = actions.at[lanes].set(chosen)
     return actions
 

@@ -14,6 +14,7 @@ from jaxgames.env import View
 from jaxgames.schafkopf.cards import (
     CALLED_SUIT,
     EICHEL,
+    FIRST_CARD,
     GRAS,
     HERZ,
     NUM_ACTIONS,
@@ -106,8 +107,7 @@ class Places:
 
     def actions(self, values: chex.Array) -> chex.Array:
         """[action], each at the choice that stands for it."""
-        first_card = NUM_ACTIONS - NUM_CARDS
-        parts = (self.bids(values[:NUM_BIDS]), values[NUM_BIDS:first_card], self.cards(values[first_card:]))
+        parts = (self.bids(values[:NUM_BIDS]), values[NUM_BIDS:FIRST_CARD], self.cards(values[FIRST_CARD:]))
         return jnp.concatenate(parts)
 
 
@@ -117,7 +117,7 @@ class SuitModel(FlatModel[State]):
     def view(self, state: State, seat: chex.Array) -> View:
         seen, places = super().view(state, seat), Places(state, seat)
         trick = jnp.concatenate([places.cards(seen.trick[:, :NUM_CARDS]), seen.trick[:, NUM_CARDS:]], axis=-1)
-        moved = {
+        changed = {
             # Before the contract this part is empty: it tells where Herz is, if not in its own place.
             "suit": places.suits(seen.suit) | (places.is_long_herz & (jnp.arange(4) == GRAS)),
             "hand": places.cards(seen.hand),
@@ -125,8 +125,8 @@ class SuitModel(FlatModel[State]):
             "trick": trick,
         }
         if "bids" in seen._fields:
-            moved["bids"] = places.bids(seen.bids)
-        return seen._replace(**moved)
+            changed["bids"] = places.bids(seen.bids)
+        return seen._replace(**changed)
 
     def legal(self, state: State) -> chex.Array:
         return Places(state, state.current_player).actions(super().legal(state))
