@@ -171,7 +171,7 @@ def kuhn():
         training = ppo.start(SMALL, task, key)
         learner, before = training.learner, training.games.tables
         after, transitions = ppo.rollout(task, learner, before, key, SMALL.steps)
-        values = ppo.values_to_move(task, learner.params, after.states)
+        values, _ = ppo.values_to_move(task, learner.params, after.states)
         batch = ppo.judge(SMALL, task, transitions, after.states.current_player, values)
         return {
             "learner": learner,

@@ -190,8 +190,10 @@ def update(cfg: PPO, task: Task, training: Training, axis: Axis = ()) -> tuple[T
 def collect(cfg: PPO, task: Task, learner: Learner, tables: Tables, key: chex.PRNGKey) -> tuple[Tables, Batch]:
     """One rollout, judged: a batch of rows."""
     tables, transitions = rollout(task, learner, tables, key, cfg.steps)
-    values = values_to_move(task, learner.params, tables.states)
-    return tables, judge(cfg, task, transitions, tables.states.current_player, values)
+    values, has_choice = values_to_move(task, learner.params, tables.states)
+    # The value of a forced move was never learned.
+    mover = jnp.where(has_choice, tables.states.current_player, NOBODY)
+    return tables, judge(cfg, task, transitions, mover, values)
 
 
 def judge(cfg: PPO, task: Task, transitions: Transition, mover: chex.Array, mover_value: chex.Array) -> Batch:

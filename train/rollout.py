@@ -6,7 +6,7 @@ import chex
 import jax
 import jax.numpy as jnp
 
-from agents.networks import Decision, Params, decide
+from agents.networks import Decision, Params, consider, decide
 from jaxgames import Env, State, pick, vector
 from jaxgames.env import StateT
 from train import opponents
@@ -146,10 +146,11 @@ def hints(before: chex.Array, last: chex.Array, over: chex.Array) -> chex.Array:
     return jnp.where(over[..., None], 0.0, after) - before
 
 
-def values_to_move(task: "Task", params: Params, states: State) -> chex.Array:
-    """float32[env]: what the seats to move expect."""
+def values_to_move(task: "Task", params: Params, states: State) -> tuple[chex.Array, chex.Array]:
+    """(float32[env], bool[env]): what the seats to move expect, and whether they have a choice."""
 
     def of_one(state):
-        return task.model.read(params, task.model.look(state, state.current_player)).value
+        policy, out = consider(task.model, params, state, state.current_player)
+        return out.value, policy.log_prob(policy.mode()) != 0
 
     return jax.vmap(of_one)(states)
