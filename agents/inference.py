@@ -5,7 +5,7 @@ by the probability that the policy, seeing each player's own cards in that world
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Generic, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 import chex
 import jax
@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from agents.search import draws, playout
 from agents.search.draws import Draw
 from agents.search.pimc import read_search, search_worlds
+from agents.search.playout import Choose
 from jaxgames import Env, State, pick
 from jaxgames.env import StateT
 from jaxgames.options import UserError, read_float, read_int
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from agents.networks import Model, Params
 
 NO_ACTION = -1  # where nothing was played
+BIDS_TRIED = 4  # of each seat in a world: an agent may bid by chance
 
 
 class Past(NamedTuple, Generic[StateT]):
@@ -71,6 +73,34 @@ def by_policy(env: Env, model: "Model", params: "Params", doubt: float = 0.1) ->
     def draw(key: chex.PRNGKey, state: State, player: chex.Array):
         world, log_weight = draws.legal(env)(key, state, player)
         return world, log_weight + log_likelihood(model, params, PASTS[env.id](env, world), player, doubt)
+
+    return draw
+
+
+def by_bids(env: Env, choose: Choose) -> Draw:
+    """Legal worlds of Skull King, each weighed by how near `choose` comes to the revealed bids with the hands in it.
+
+    An agent tells no probabilities, so it is asked a few times. A bid that is off by n counts exp(-2n): nobody bids
+    exactly like the agent, but a hand worth six tricks hardly bids two.
+    """
+    if not isinstance(env, SkullKingEnv):
+        raise UserError(f"agents: worlds are weighed by the bids of rivals in skullking, not in {env.id}")
+    seats = jnp.arange(env.num_players)
+
+    def draw(key: chex.PRNGKey, state: State, player: chex.Array):
+        world_key, bid_key = jax.random.split(key)
+        world: Any
+        world, log_weight = draws.legal(env)(world_key, state, player)
+        first = open_round(env, world, world.round)
+
+        def fit(seat):
+            asked = first.replace(current_player=seat.astype(first.current_player.dtype))
+            tried = jax.vmap(lambda number: choose(asked, bid_key, number) - BID)(jnp.arange(BIDS_TRIED))
+            off = jnp.abs(tried - world.bids[seat])
+            return jnp.log(jnp.exp(-2.0 * off).mean())
+
+        is_evidence = (seats != player) & (world.bids >= 0)
+        return world, log_weight + jnp.where(is_evidence, jax.vmap(fit)(seats), 0.0).sum()
 
     return draw
 

@@ -13,12 +13,13 @@ import pytest
 import agents
 import jaxgames
 from agents import checkpoints, inference, networks, predict
-from agents.inference import NO_ACTION, Past, by_policy, log_likelihood, schafkopf_past, skullking_past
+from agents.inference import NO_ACTION, Past, by_bids, by_policy, log_likelihood, schafkopf_past, skullking_past
 from agents.networks import Model, Output, consider
 from agents.networks.hands import NOBODY
+from agents.search import playout
 from jaxgames.options import UserError
 from jaxgames.schafkopf.cards import FIRST_CARD, NAMES, NO_DOUBLE, NUM_CARDS
-from jaxgames.skullking.cards import PLAY
+from jaxgames.skullking.cards import BID_TABLE, PLAY
 from tests import skullking_positions
 from tests.schafkopf_positions import DEAL_A, NO_CONTRA, action_id, after, given, legal, smallest, step
 from tests.schafkopf_worlds import is_legal_deal, mid_game_states, proposals, replays
@@ -382,9 +383,29 @@ def test_the_past_of_a_round_of_skull_king_is_its_bids():
         chex.assert_trees_all_equal(past.first.replace(step_count=0), states[0].replace(step_count=0))
 
 
+def test_bids_of_rivals_weigh_the_hands_of_a_world():
+    """Seat 0 bid one trick on its two cards, seat 1 none: a world counts by how far `rule:exact` would be from that."""
+    env = jaxgames.make("skullking", num_players=3, hand_sizes=[2])
+    deal = skullking_positions.deal(["SkullKing P3", "R7 C2", "R9 M4"], starter=0)
+    state = skullking_positions.play(env, env.init(jax.random.key(0), deal=deal), [1, 0, 2, PLAY + 1])[-1]
+    draw = by_bids(env, playout.agent_choice(agents.make("rule:exact", env)))
+    keys = jax.random.split(jax.random.key(0), 64)
+    worlds, log_weights = jax.device_get(jax.jit(jax.vmap(lambda key: draw(key, state, 2)))(keys))
+    off = np.zeros(64)
+    for seat, bid in ((0, 1), (1, 0)):
+        hands = worlds.dealt[:, 0, seat, :2]
+        off += abs((BID_TABLE[hands].sum(-1) + 50) // 100 - bid)
+    np.testing.assert_allclose(log_weights, -2.0 * off, atol=1e-5)
+    assert len(set(off)) > 2
+    first = jax.jit(draw)(keys[0], env.init(jax.random.key(0), deal=deal), 2)[1]
+    assert float(first) == 0.0  # nothing was bid yet
+
+
 def test_a_game_that_does_not_tell_its_past_is_refused():
     with pytest.raises(UserError, match="tells its past"):
         by_policy(jaxgames.make("skyjo"), None, None)
+    with pytest.raises(UserError, match="in skullking, not in magictrick"):
+        agents.make("rollouts:magictrick,belief=bids", jaxgames.make("magictrick"))
     for spec in ("rollouts:magictrick,belief=policy", "infer:magictrick"):
         with pytest.raises(UserError, match="tells its past"):
             agents.make(spec, jaxgames.make("magictrick"))

@@ -28,7 +28,10 @@ from train.matches import play_in_shards, rotations
 PAIRS = [
     ("schafkopf", "pimc:2,4,consistency=none,playouts=rule,endgame=2"),
     ("schafkopf", "search:{network},worlds=2,simulations=3"),
-    ("skullking", "rollouts:{network},worlds=2,actions=2,rivals=rule,style=greedy,aim=wins"),
+    (
+        "skullking",
+        "rollouts:{network},worlds=2,actions=2,rivals=rule,style=greedy,aim=wins,belief=bids,candidates=2",
+    ),
     ("skyjo", "search:{network},worlds=2,simulations=3"),
     ("saboteur", "pimc:2,4"),
     ("magictrick", "pimc:2,4"),
@@ -201,6 +204,8 @@ def test_bad_budgets_are_refused_in_a_sentence():
         "rollouts:schafkopf,style=bold",
         "rollouts:schafkopf,aim=wins",
         "rollouts:schafkopf,aim=fame",
+        "rollouts:schafkopf,belief=bids",
+        "rollouts:schafkopf,candidates=0",
         "rollouts:schafkopf,rivals=nobody",
         "search:schafkopf,sure=much",
         "pimc:1,1,a=3",

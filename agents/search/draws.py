@@ -57,7 +57,8 @@ def several(
     """
     draw_key, choose_key = jax.random.split(key)
     keys = jax.random.split(draw_key, count * candidates)
-    worlds, log_weights = jax.vmap(draw, in_axes=(0, None, None))(keys, state, player)
+    draw_all = jax.vmap(draw, in_axes=(0, None, None))
+    worlds, log_weights = draw_all(keys, state, player)
     weights = jnp.exp(log_weights - log_weights.max())
     if candidates == 1:
         return worlds, weights / weights.mean()  # exactly 1 where all are alike
@@ -66,4 +67,5 @@ def several(
     teeth = (jnp.arange(count) + jax.random.uniform(choose_key)) / count
     chosen = (jnp.cumsum(share) <= teeth[:, None]).sum(-1)
     chosen = jnp.minimum(chosen, count * candidates - 1)  # sums of floats may end below 1
-    return jax.tree.map(lambda leaf: leaf[chosen], worlds), jnp.ones(count, jnp.float32)
+    # Drawn again: of the many nothing is computed but what their weights need.
+    return draw_all(keys[chosen], state, player)[0], jnp.ones(count, jnp.float32)

@@ -36,33 +36,40 @@ def rollouts(
     rivals: str = "",
     style: str = "sampled",
     aim: str = "points",
+    candidates: str | int = 1,
 ):
     """A network that thinks: the best of its likeliest `actions`, by what they are worth in up to `worlds` worlds.
 
     `margin` is how much the network's own opinion counts against what was seen (`gains`); 0 for nothing. All worlds
-    that the rules allow count alike, or with `belief=policy` by how likely the network would have played as was played.
-    What the network gives a probability of `sure` or more is played at once.
+    that the rules allow count alike; or with `belief=policy` by how likely the network would have played as was played,
+    in Skull King with `belief=bids` by how near the others, as `rivals`, would have come to the bids that were made.
+    With `candidates` each world is chosen among so many. What the network gives a probability of `sure` or more is
+    played at once.
 
     Worlds are played on by the network, sampled or greedy (`style`), in all seats, or by the agent `rivals` in those of
     the others: who knows whom it plays, plans better. `aim` is points above the others' mean; in Skull King also wins.
     """
     from agents import networks
-    from agents.inference import by_policy
+    from agents.inference import by_bids, by_policy
 
     num_worlds = read_int(env.id, "worlds", worlds, 2, 100_000)
     num_actions = read_int(env.id, "actions", actions, 1, min(env.num_actions, 64))
     weight = read_float(env.id, "margin", margin, 0.0)
     model, params = networks.load_honest(network, env)
-    by_rules = check_choice(env.id, "belief", belief, ("rules", "policy")) == "rules"
-    draw = draws.legal(env) if by_rules else by_policy(env, model, params)
     greedy = check_choice(env.id, "style", style, ("sampled", "greedy")) == "greedy"
     own = playout.agent_choice(networks.network_agent(model, params, greedy))
     others = decider(env, rivals) if rivals else own
+    beliefs = {
+        "rules": lambda: draws.legal(env),
+        "policy": lambda: by_policy(env, model, params),
+        "bids": lambda: by_bids(env, others),
+    }
+    draw = beliefs[check_choice(env.id, "belief", belief, tuple(beliefs))]()
+    num_candidates = read_int(env.id, "candidates", candidates, 1, 1000)
     aims = {"points": playout.points, "wins": playout.wins}
     payoff = aims[check_choice(env.id, "aim", aim, tuple(aims))](env)
-    think = roll_out(
-        env, model, params, num_worlds, num_actions, weight, draws.sensible(env, draw, others), own, others, payoff
-    )
+    draw = draws.sensible(env, draw, others)
+    think = roll_out(env, model, params, num_worlds, num_actions, weight, draw, own, others, payoff, num_candidates)
     return Thinker(favourite(model, params, read_float(env.id, "sure", sure, 0.0, 1.0)), think)
 
 
@@ -88,6 +95,7 @@ def roll_out(
     own: Choose,
     others: Choose,
     payoff: Payoff,
+    candidates: int = 1,
 ):
     """The agent, for worlds drawn in any way, played on by `own` in its seat and by `others` elsewhere.
 
@@ -111,7 +119,7 @@ def roll_out(
     def act(key: chex.PRNGKey, state: State, player: chex.Array) -> chex.Array:
         world_key, play_key = jax.random.split(key)
         likely, actions = networks.likeliest(model, params, state, player, num_actions)
-        worlds, weights = draws.several(draw, world_key, state, player, num_worlds)
+        worlds, weights = draws.several(draw, world_key, state, player, num_worlds, candidates)
         keys = jax.random.split(play_key, num_worlds)
         seen = jnp.zeros((0, num_actions), jnp.float32)  # [world, action]
         for count, stop in halvings(num_actions, num_worlds):
