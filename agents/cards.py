@@ -29,7 +29,7 @@ class Strength(NamedTuple):
 
 def published(game: str = "") -> tuple[str, ...]:
     """The names of the networks that come along, of one game or of all: `ppo:<name>` plays them."""
-    names = sorted(path.name for path in checkpoints.WEIGHTS.glob("*") if checkpoints.is_published(path.name))
+    names = sorted(path.name for path in checkpoints.WEIGHTS.glob("[!.]*") if checkpoints.is_published(path.name))
     about = {name: checkpoints.read_manifest(checkpoints.WEIGHTS / name) for name in names}
     return tuple(name for name in names if game in ("", about[name]["game"]) and plays(about[name]))
 

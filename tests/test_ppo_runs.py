@@ -486,6 +486,15 @@ def test_a_published_network_is_an_agent_by_name_with_a_card(finished, tmp_path,
     assert call(monkeypatch, publish.main, finished, "small", "--replace", "--deals", "0") == 0
     assert agents.cards.card("small")["figures"] == []
 
+    def full(*args):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(checkpoints, "_write", full)
+    with pytest.raises(OSError, match="No space"):
+        call(monkeypatch, publish.main, finished, "small", "--replace")
+    assert [path.name for path in tmp_path.iterdir()] == ["small"]  # the network that was to be replaced
+    jax.tree.map(np.testing.assert_array_equal, networks.load("small", env)[1], by_run[1])
+
 
 def test_a_card_tells_of_the_games_and_networks_that_a_run_began_with(finished, tmp_path, monkeypatch):
     """First the games that were made and imitated, then the run that started from what had learned them; and a run

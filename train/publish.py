@@ -6,11 +6,13 @@ writes agents/weights/skullking; from then on `ppo:skullking` is an agent, and i
 is overwritten with `--replace` alone.
 """
 
+import contextlib
 import dataclasses
 import pathlib
 import shlex
 import shutil
 import sys
+from collections.abc import Iterator
 
 import tyro
 
@@ -64,9 +66,9 @@ def publish(cfg: Publication) -> pathlib.Path:
     run = next((path for path in (source, *source.parents[:2]) if (path / "config.json").exists()), None)
     # Before the old network of this name goes: the new one may have started from it.
     past = cards.history(run) if run and plays(manifest) else []
-    if cfg.replace:
-        shutil.rmtree(checkpoints.WEIGHTS / cfg.name, ignore_errors=True)
-    folder = checkpoints.save(checkpoints.WEIGHTS / cfg.name, items, about)
+    folder = checkpoints.WEIGHTS / cfg.name
+    with set_aside(folder) if cfg.replace else contextlib.nullcontext():
+        checkpoints.save(folder, items, about)
     if run and not cards.is_of_ppo(run):
         for report, name in (("evaluation.md", "study.md"), ("calibration.png", "calibration.png")):
             if (run / report).exists():
@@ -83,6 +85,22 @@ def publish(cfg: Publication) -> pathlib.Path:
         how = f"Measured by `{command(cfg)}`."
     cards.write(folder, cards.describe(cfg.name, folder, past, figures, how))
     return folder
+
+
+@contextlib.contextmanager
+def set_aside(folder: pathlib.Path) -> Iterator[None]:
+    """Out of the way of its successor, and back again if there is none: a disk may be full."""
+    aside = folder.with_name(f".{folder.name}.replaced")
+    if folder.exists():
+        shutil.rmtree(aside, ignore_errors=True)
+        folder.rename(aside)
+    try:
+        yield
+    except BaseException:
+        if aside.exists():
+            aside.rename(folder)
+        raise
+    shutil.rmtree(aside, ignore_errors=True)
 
 
 def command(cfg: Publication) -> str:
