@@ -31,6 +31,7 @@ from tests.skullking_positions import deal
 from train import cards, compare, devices, evaluate, folders, make_games, ppo_skullking, publish, runs
 from train.make_games import Games
 from train.protocols import protocol_of
+from train.scripts import remedy
 from train.settings import PPO, as_json, resumed_config
 
 ROOT = pathlib.Path(__file__).parent.parent
@@ -245,6 +246,11 @@ class Full:
     def save(self, folder, item):
         folder.mkdir(parents=True)
         raise ValueError("RESOURCE_EXHAUSTED: Error writing: No space left on device [os_error_code='28']")
+
+
+def test_a_folder_that_went_away_is_no_full_disk():
+    assert remedy(FileNotFoundError(errno.ENOENT, "No such file or directory")).startswith("See that this place")
+    assert remedy(OSError(errno.EDQUOT, "Disk quota exceeded")) == "Make room on the disk"
 
 
 @pytest.mark.parametrize("what", ["checkpoint", "log"])

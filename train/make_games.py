@@ -80,7 +80,7 @@ def make(cfg: Games) -> int:
             try:
                 records.write(path, chunk)
             except OSError as error:
-                print(f"Stopped: {error}. Make room on the disk; the same command goes on.", file=sys.stderr)
+                print(f"Stopped: {error}. {scripts.remedy(error)}; the same command goes on.", file=sys.stderr)
                 return NO_ROOM
             done += len(chunk)
             bar.update(line, completed=done)

@@ -31,6 +31,7 @@ from train import devices, opponents, pins, ppo
 from train.evaluate import Figures, cell, make_match, over_seeds
 from train.folders import Run, new_name
 from train.ppo import Task, Training
+from train.scripts import remedy
 from train.settings import RunConfig, resumed_config, wide
 from train.signals import Asked, requests
 
@@ -310,7 +311,7 @@ def write(job: Job, logs: list[list[dict[str, float]]], training: Training | Non
             for run, one in zip(job.runs, apart(whole, job.runs), strict=True):
                 run.checkpoint(one)
     except OSError as error:
-        return Halt.DISK, f"Stopped: {error}. What was saved before is whole. Make room on the disk."
+        return Halt.DISK, f"Stopped: {error}. What was saved before is whole. {remedy(error)}."
     return Halt.NO, ""
 
 
@@ -341,7 +342,7 @@ def conclude(job: Job, training: Training, match: Callable, asked: Asked, consol
     except KeyboardInterrupt:
         return Halt(asked.signal), "The training is complete and saved; its final evaluation was stopped."
     except OSError as error:
-        return Halt.DISK, f"The training is complete and saved, but not its report: {error}. Make room on the disk."
+        return Halt.DISK, f"The training is complete and saved, but not its report: {error}. {remedy(error)}."
     return Halt.NO, ""
 
 

@@ -1,5 +1,6 @@
 """What the scripts have in common: settings from the command line, and a sentence where a user can mend something."""
 
+import errno
 import sys
 from collections.abc import Callable
 from typing import TypeVar
@@ -9,6 +10,8 @@ import tyro
 from jaxgames.options import UserError
 
 BAD_INPUT = 2  # exit code
+
+FULL = (errno.ENOSPC, errno.EDQUOT)  # the disk, or one's share of it
 
 Settings = TypeVar("Settings")  # a dataclass, which becomes the options of the command
 
@@ -20,3 +23,8 @@ def run(config: type[Settings], work: Callable[[Settings], int], description: st
     except UserError as error:
         print(error, file=sys.stderr)
         return BAD_INPUT
+
+
+def remedy(error: OSError) -> str:
+    """What lets a script go on that could not write."""
+    return "Make room on the disk" if error.errno in FULL else "See that this place is there and can be written"

@@ -113,7 +113,7 @@ def learn(
                 if done % cfg.checkpoint_every == 0 or done == updates:
                     folder.save(done, student.params, student)
             except OSError as error:
-                console.print(f"Stopped: {error}. Make room, then continue with --resume {folder.folder}")
+                console.print(f"Stopped: {error}. {scripts.remedy(error)}, then continue with --resume {folder.folder}")
                 return student, STOPPED
             bar.update(line, completed=done, last=" ".join(f"{name} {value:.4g}" for name, value in row.items()))
         if asked.signal:

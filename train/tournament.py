@@ -132,7 +132,7 @@ def hold(cfg: Tournament) -> int:
             console.print(f"Stopped; what was played is kept. Continue with --resume {folder}")
             return asked.exit_code
         except OSError as error:
-            console.print(f"Stopped: {error}. Make room on the disk, then continue with --resume {folder}")
+            console.print(f"Stopped: {error}. {scripts.remedy(error)}, then continue with --resume {folder}")
             return NO_ROOM
     console.print(standing.markdown, markup=False, highlight=False, soft_wrap=True)
     console.print(f"Table {folder}/table.md, .csv and .png")
