@@ -808,18 +808,36 @@ def test_a_network_reads_the_parts_it_names_in_their_order():
         networks.make("mlp", env, "base", parts=("unseen",))
 
 
-def test_a_network_that_reads_more_begins_as_the_one_it_starts_from():
-    """Where the first parts are the same; with others the parameters do not fit, and are left as they are."""
+@pytest.mark.parametrize("widths", [(16, 12), (24, 12), (20, 30)])
+@pytest.mark.parametrize("head_widths", [(), (8,)])
+def test_a_network_that_reads_more_or_is_wider_begins_as_the_one_it_starts_from(widths, head_widths):
+    """Where the first parts are the same; with others, or fewer units, the parameters are left as they are."""
     env, states = game("skullking", (("num_players", 3), ("hand_sizes", (2,))))
-    less = networks.make("mlp", env, "base", widths=(16,))
-    more = networks.make("mlp", env, "full", widths=(16,), parts=(*env.layout("base"), "unseen", "bids"))
+    less = networks.make("mlp", env, "base", widths=(16, 12), head_widths=head_widths)
+    wide_heads = tuple(2 * width for width in head_widths)
+    parts = (*env.layout("base"), "unseen", "bids")
+    more = networks.make("mlp", env, "full", widths=widths, head_widths=wide_heads, parts=parts)
     params = jax.jit(less.init)(jax.random.key(0))
     grown = more.adopt(less, params)
+    chex.assert_trees_all_equal_shapes(grown, jax.eval_shape(more.init, jax.random.key(0)))
     for state in (jax.tree.map(lambda leaf, i=i: leaf[i], states) for i in (0, ROWS - 1)):
         views = (model.look(state, state.current_player) for model in (less, more))
         before, after = (
             model.read(each, view) for model, each, view in zip((less, more), (params, grown), views, strict=True)
         )
         np.testing.assert_allclose(after.heads, before.heads, atol=1e-6)
-    other = networks.make("mlp", env, "full", widths=(16,), parts=("unseen", *env.layout("base")))
+        np.testing.assert_allclose(after.value, before.value, atol=1e-6)
+    other = networks.make("mlp", env, "full", widths=widths, head_widths=head_widths, parts=parts[::-1])
     assert other.adopt(less, params) is params
+    assert less.adopt(more, grown) is grown
+
+
+def test_units_that_are_new_can_learn():
+    """They listen to something, and the layer behind them is moved by what they hear."""
+    env, states = game("skullking", (("num_players", 3), ("hand_sizes", (2,))))
+    narrow, wide = (networks.make("mlp", env, "base", widths=(width, width)) for width in (8, 12))
+    params = wide.adopt(narrow, jax.jit(narrow.init)(jax.random.key(0)))
+    views = jax.vmap(wide.look)(states, states.current_player)
+    gradient = jax.grad(lambda params: (jax.vmap(lambda v: wide.read(params, v).value)(views) ** 2).sum())(params)
+    assert np.abs(gradient["params"]["outputs"]["kernel"][8:]).max() > 0
+    assert np.abs(params["params"]["layers_0"]["kernel"][:, 8:]).min(0).max() > 0

@@ -1,6 +1,5 @@
 """`mlp`: layers over the flat observation, all heads side by side in one matrix product."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -82,15 +81,35 @@ class FlatModel(Model[StateT]):
         return [(name, layout[name].shape) for name in self.network.parts or layout]
 
     def adopt(self, other: Model, params: Params) -> Params:
-        """Where the other reads the first parts of what this one reads, the rest counts nothing at first."""
-        if not isinstance(other, FlatModel) or other.network.reads_mask or self.network.reads_mask:
+        """Where the other reads the first parts of what this one reads, in no wider layers: see `widened`."""
+        if not isinstance(other, FlatModel) or other.network.reads_mask != self.network.reads_mask:
             return params
-        more = self.inputs[len(other.inputs) :]
-        if not more or self.inputs[: len(other.inputs)] != other.inputs:
-            return params
-        first = params["params"]["layers_0"]
-        rows = ((0, sum(math.prod(shape) for _, shape in more)), (0, 0))
-        return {"params": params["params"] | {"layers_0": first | {"kernel": np.pad(first["kernel"], rows)}}}
+        first = self.inputs if self.network.reads_mask else self.inputs[: len(other.inputs)]  # a mask follows on all
+        return widened(params, self) if other.inputs == first else params
+
+
+def widened(params: Params, model: Model) -> Params:
+    """Parameters of a network with fewer inputs or units for one of this model, which begins by saying the same.
+
+    Inputs that are new count nothing, units that are new listen as they would in a new network, and nobody listens to
+    them yet. Parameters that do not fit are left as they are.
+    """
+    like = jax.eval_shape(model.init, jax.random.key(0))
+    if jax.tree.structure(params) != jax.tree.structure(like):
+        return params
+    sizes = [
+        (np.shape(old), new.shape) for old, new in zip(jax.tree.leaves(params), jax.tree.leaves(like), strict=True)
+    ]
+    if all(old == new for old, new in sizes) or any(np.greater(old, new).any() for old, new in sizes):
+        return params
+
+    def placed(old: chex.Array, new: chex.Array) -> np.ndarray:
+        wide = np.array(new)
+        wide[..., : old.shape[-1]] = 0
+        wide[tuple(slice(size) for size in old.shape)] = old
+        return wide
+
+    return jax.tree.map(placed, params, model.init(jax.random.key(0)))
 
 
 def moved(shows: chex.Array, values: chex.Array) -> chex.Array:

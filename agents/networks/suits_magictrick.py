@@ -7,12 +7,11 @@ revealed, and how many cards of each suit are hidden in each hand.
 
 import chex
 import jax.numpy as jnp
-import numpy as np
 
-from agents.networks.mlp import FlatModel, moved
+from agents.networks.mlp import FlatModel, moved, widened
 from agents.networks.model import Model, Params
 from jaxgames.env import View, flatten
-from jaxgames.magictrick.cards import HEARTS, NUM_SEATS, NUM_SLOTS, NUM_SUITS, suit_of
+from jaxgames.magictrick.cards import HEARTS, NUM_SLOTS, NUM_SUITS, suit_of
 from jaxgames.magictrick.state import State
 
 REVEALED = "v5"  # the observation that has the revealed slots; what costs time in it is not computed
@@ -55,12 +54,10 @@ class SuitModel(FlatModel[State]):
         return jnp.concatenate([super().look(state, seat), revealed.ravel(), moved(shows, hidden).ravel() / MANY])
 
     def adopt(self, other: Model, params: Params) -> Params:
-        """From a network that reads view and mask alone: what is new counts nothing at first."""
-        if not isinstance(other, FlatModel) or isinstance(other, SuitModel) or other.version != self.version:
-            return params
-        first = params["params"]["layers_0"]
-        rows = ((0, NUM_SEATS * (NUM_SLOTS + NUM_SUITS)), (0, 0))
-        return {"params": params["params"] | {"layers_0": first | {"kernel": np.pad(first["kernel"], rows)}}}
+        """From a network that reads view and mask alone, too: what is new counts nothing at first."""
+        if isinstance(other, SuitModel) or not isinstance(other, FlatModel):
+            return super().adopt(other, params)
+        return widened(params, self) if other.network.reads_mask and other.inputs == self.inputs else params
 
     def arranged(self, state: State, seat: chex.Array, hidden: chex.Array) -> chex.Array:
         """Of `v1`, which a critic reads here: values at the places of their suits."""
