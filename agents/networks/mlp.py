@@ -94,12 +94,11 @@ def widened(params: Params, model: Model) -> Params:
     Inputs that are new count nothing, units that are new listen as they would in a new network, and nobody listens to
     them yet. Parameters that do not fit are left as they are.
     """
-    like = jax.eval_shape(model.init, jax.random.key(0))
-    if jax.tree.structure(params) != jax.tree.structure(like):
+    shapes = jax.eval_shape(model.init, jax.random.key(0))
+    given, like = (jax.tree.leaves_with_path(tree) for tree in (params, shapes))
+    if [path for path, _ in given] != [path for path, _ in like]:
         return params
-    sizes = [
-        (np.shape(old), new.shape) for old, new in zip(jax.tree.leaves(params), jax.tree.leaves(like), strict=True)
-    ]
+    sizes = [(np.shape(old), new.shape) for (_, old), (_, new) in zip(given, like, strict=True)]
     if all(old == new for old, new in sizes) or any(np.greater(old, new).any() for old, new in sizes):
         return params
 
