@@ -32,6 +32,21 @@ class Thinker:
         return jnp.where(is_sure, action, self.think(key, state, player))
 
 
+@dataclasses.dataclass(frozen=True)
+class Either:
+    """One agent or another, by what a state is: who plays by role changes with the deal.
+
+    Whoever plays many games asks each of the two only where it is the one.
+    """
+
+    is_second: Callable[[State, chex.Array], chex.Array]  # (state, player) -> bool[]
+    first: Callable[[chex.PRNGKey, State, chex.Array], chex.Array]
+    second: Callable[[chex.PRNGKey, State, chex.Array], chex.Array]
+
+    def __call__(self, key: chex.PRNGKey, state: State, player: chex.Array) -> chex.Array:
+        return jnp.where(self.is_second(state, player), self.second(key, state, player), self.first(key, state, player))
+
+
 def as_thinker(agent: Callable[[chex.PRNGKey, State, chex.Array], chex.Array]) -> Thinker:
     """Any agent as one that may know its answer at once; most never do."""
     if isinstance(agent, Thinker):

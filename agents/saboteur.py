@@ -1,6 +1,7 @@
 """Bots of Saboteur (section 17 of the rules page)."""
 
 import dataclasses
+import functools
 from typing import TYPE_CHECKING, NamedTuple
 
 import chex
@@ -8,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgames.env import computed_once
 from jaxgames.options import UserError
 from jaxgames.saboteur import SaboteurEnv
 from jaxgames.saboteur.cards import (
@@ -19,16 +21,19 @@ from jaxgames.saboteur.cards import (
     NUM_CONNECTED,
     NUM_GOALS,
     NUM_PATHS,
+    NUM_SIDES,
     NUM_TYPES,
     OPEN,
+    OPPOSITE,
     REPAIR,
     ROCKFALL,
     STEP_X,
     STEP_Y,
 )
-from jaxgames.saboteur.cells import FAR, count, goal_distances, kth, lies_in, unpack
-from jaxgames.saboteur.mine import frontier, join, lay, leads_on, remove, survey, turned_goals
+from jaxgames.saboteur.cells import FAR, Grid, beside, count, goal_distances, inner, kth, lies_in, listed, only, unpack
+from jaxgames.saboteur.mine import face_up_cells, frontier, join, lay, remove, survey, turned_goals
 from jaxgames.saboteur.observe import card_counts, looked_at
+from jaxgames.saboteur.points import MAX_FRONTIER
 from jaxgames.saboteur.rules import held
 from jaxgames.saboteur.state import State
 
@@ -120,7 +125,12 @@ def role_greedy(env: SaboteurEnv) -> "Agent":
         strike_quiet = best_tool(env, can_break & others & is_whole, -suspicion)
         look_up = unseen_map(env, state, player, kinds, outlook)
         nearest, farthest = placements(env, state, kinds, legal.cells, outlook)
-        clear, bury = rockfalls(env, state, kinds, outlook)
+        # Each cell that may fall is a search of the mine, so only those that this player would think of are tried.
+        is_saboteur = state.roles[state.round, player]
+        loose = survey(env.cells, state).loose
+        dead_ends = loose & ~inner(env.cells, state.through)
+        among = only(~is_saboteur, dead_ends) | only(is_saboteur & (now <= 4), loose)
+        clear, bury = rockfalls(env, state, kinds, outlook, among)
 
         as_miner = [
             mend_own,
@@ -140,7 +150,6 @@ def role_greedy(env: SaboteurEnv) -> "Agent":
             mend_own,
             discard(env, kinds, CONNECTED, REPAIRS, MAPS, DEAD_ENDS, BROKEN_TOOLS, ROCKFALLS),
         ]
-        is_saboteur = state.roles[state.round, player]
         return jnp.where(is_saboteur, first_wish(as_saboteur), first_wish(as_miner)).astype(jnp.int32)
 
     return act
@@ -209,56 +218,100 @@ def placements(
 ) -> tuple[Best, Best]:
     """The connected placement with the smallest distance after it, and the placement with the largest.
 
-    Every frontier cell is tried with every card both ways, on a copy of the mine. Goals that a card would turn stay
-    face down there: a player cannot know what they show. Ties go to the lowest action.
+    Every frontier cell is tried with every card both ways. A card takes its cell off the frontier and, if it is
+    connected, brings the empty cells that it opens to. Goals that it would turn stay face down: a player cannot know
+    what they show. Ties go to the lowest action.
     """
     grid = env.cells
     is_path = (kinds >= 0) & (kinds < NUM_PATHS)
-    is_through = (kinds >= 0) & (kinds < NUM_CONNECTED)
+    is_through = ((kinds >= 0) & (kinds < NUM_CONNECTED))[:, None]  # [slot, 1]
     sides = jnp.asarray(OPEN)[jnp.where(is_path, kinds, 0)]  # [slot, orientation, side]
     edge = frontier(grid, state)
+    # Held several times below, because XLA would work all of it out again for each placement, and compile for long.
+    cells, exists = computed_once((listed(grid, edge, MAX_FRONTIER), jnp.arange(MAX_FRONTIER) < count(edge)))
+    ways = computed_once(jnp.where(outlook.targets, jnp.asarray(ways_to_goals(grid)), FAR).min(-1))  # [cell]
+
+    others = exists & ~np.eye(MAX_FRONTIER, dtype=bool)
+    rest = jnp.where(others, computed_once(ways[cells]), FAR).min(-1)[:, None, None]  # [frontier, 1, 1]
+    beyond = cells[:, None] + jnp.asarray(STEP_X * grid.rows + STEP_Y)  # [frontier, side]
+    is_inside = (cells[:, None] // grid.rows + STEP_X >= 0) & (cells[:, None] // grid.rows + STEP_X < grid.columns)
+    is_inside &= (cells[:, None] % grid.rows + STEP_Y >= 0) & (cells[:, None] % grid.rows + STEP_Y < grid.rows)
+    beyond = jnp.where(is_inside, beyond, 0)
+    is_free = is_inside & ~lies_in(grid, face_up_cells(state) | jnp.asarray(grid.goals), beyond)
+    opened = computed_once(jnp.where(is_free, ways[beyond], FAR))[:, None, None]  # [frontier, 1, 1, side]
+    brought = jnp.where(sides & is_through[..., None], opened, FAR).min(-1)  # [frontier, slot, orientation]
+    after = computed_once(jnp.minimum(jnp.minimum(rest, brought), FAR))
+
+    can = lies_in(grid, legal_cells, cells) & is_path[:, None, None]  # [slot, orientation, frontier]
+    can = computed_once(jnp.moveaxis(can, -1, 0) & exists[:, None, None])
+    cut_off = state.through & ~state.joined
+    passages = [beside(grid, side, cut_off & state.open[OPPOSITE[side]]) for side in range(NUM_SIDES)]
+    is_cut_off = computed_once(lies_in(grid, jnp.stack(passages), cells).T)[:, None, None]  # [frontier, 1, 1, side]
+    meets = (sides & is_cut_off).any(-1)
+    after = joined_again(env, state, outlook, cells, sides, after, can & meets & is_through)
+    is_target = ((beyond[..., None] == jnp.asarray(grid.goal_ids)) & outlook.targets).any(-1)[:, None, None]
+    after = computed_once(jnp.where(is_through & (sides & is_target).any(-1), -1, after))
+
     slots, orientations = jnp.arange(MAX_HAND)[:, None], jnp.arange(2)
-
-    def one(carry):
-        i, low, high = carry
-        cell = kth(grid, edge, i)
-
-        def after_laying(sides, is_through):
-            laid = lay(grid, state, cell, sides, is_through, when=jnp.bool_(True))
-            meets = is_through & leads_on(grid, state, cell, sides)
-            after = distance(env, join(grid, laid, when=meets), outlook)
-            return jnp.where(is_through & faces_target(env, cell, sides, outlook), -1, after)
-
-        after = jax.vmap(jax.vmap(after_laying, in_axes=(0, None)))(sides, is_through)
-        can = lies_in(grid, legal_cells, cell) & is_path[:, None]
-        action = (slots * grid.size + cell) * 2 + orientations
-        low = jnp.minimum(low, jnp.where(can & is_through[:, None], low_key(after, action), low).min())
-        high = jnp.maximum(high, jnp.where(can, high_key(after, action), high).max())
-        return i + 1, low, high
-
-    num_cells = jnp.where(is_path.any(), count(edge), 0)
-    start = (jnp.int32(0), low_key(FAR + 1, 0), high_key(-1, 0))
-    _, low, high = jax.lax.while_loop(lambda carry: carry[0] < num_cells, one, start)
+    action = (slots * grid.size + cells[:, None, None]) * 2 + orientations
+    low = jnp.where(can & is_through, low_key(after, action), low_key(FAR + 1, 0)).min()
+    high = jnp.where(can, high_key(after, action), high_key(-1, 0)).max()
     return from_low(low), from_high(high)
 
 
-def rockfalls(env: SaboteurEnv, state: State, kinds: chex.Array, outlook: Outlook) -> tuple[Best, Best]:
-    """The rockfall on a dead end with the smallest distance after it, and any rockfall with the largest."""
+def joined_again(
+    env: SaboteurEnv,
+    state: State,
+    outlook: Outlook,
+    cells: chex.Array,
+    sides: chex.Array,
+    after: chex.Array,
+    where: chex.Array,
+) -> chex.Array:
+    """`after`, int32[frontier, slot, orientation], as it is where a card meets what a rockfall has cut off.
+
+    These placements are few, and need the whole mine to be searched: they are tried one by one.
+    """
+    grid, shape = env.cells, after.shape
+
+    def one(carry):
+        waiting, after = carry
+        place = jnp.argmax(waiting)
+        i, slot, orientation = jnp.unravel_index(place, shape)
+        laid = lay(grid, state, cells[i], sides[slot, orientation], jnp.bool_(True), when=jnp.bool_(True))
+        far = distance(env, join(grid, laid, when=waiting.any()), outlook)
+        return waiting.at[place].set(False), jnp.where(jnp.arange(after.size) == place, far, after)
+
+    start = (where.ravel(), after.ravel())
+    return jax.lax.while_loop(lambda carry: carry[0].any(), one, start)[1].reshape(shape)
+
+
+@functools.cache
+def ways_to_goals(grid: Grid) -> np.ndarray:
+    """int32[cell, goal], Manhattan distances."""
+    column, row = np.divmod(np.arange(grid.size), grid.rows)
+    goal_column, goal_row = np.array(grid.goal_cells).T
+    return (abs(column[:, None] - goal_column) + abs(row[:, None] - goal_row)).astype(np.int32)
+
+
+def rockfalls(
+    env: SaboteurEnv, state: State, kinds: chex.Array, outlook: Outlook, among: chex.Array
+) -> tuple[Best, Best]:
+    """The rockfall among these cells with the smallest distance after it, and the one with the largest."""
     grid = env.cells
     is_rockfall = kinds == ROCKFALL
     slot = jnp.argmax(is_rockfall)
-    loose = survey(grid, state).loose
+    num_cells = jnp.where(is_rockfall.any(), count(among), 0)
 
     def one(carry):
         i, low, high = carry
-        cell = kth(grid, loose, i)
-        after = distance(env, join(grid, remove(grid, state, cell, when=jnp.bool_(True))), outlook)
+        cell = kth(grid, among, i)
+        falls = i < num_cells
+        shaken = falls & lies_in(grid, state.joined, cell)
+        after = distance(env, join(grid, remove(grid, state, cell, when=falls), when=shaken), outlook)
         action = (slot * grid.size + cell) * 2
-        is_dead_end = ~lies_in(grid, state.through, cell)
-        low = jnp.where(is_dead_end, jnp.minimum(low, low_key(after, action)), low)
-        return i + 1, low, jnp.maximum(high, high_key(after, action))
+        return i + 1, jnp.minimum(low, low_key(after, action)), jnp.maximum(high, high_key(after, action))
 
-    num_cells = jnp.where(is_rockfall.any(), count(loose), 0)
     start = (jnp.int32(0), low_key(FAR + 1, 0), high_key(-1, 0))
     _, low, high = jax.lax.while_loop(lambda carry: carry[0] < num_cells, one, start)
     return from_low(low), from_high(high)
@@ -280,14 +333,6 @@ def high_key(after: chex.Numeric, action: chex.Numeric) -> chex.Array:
 
 def from_high(key: chex.Array) -> Best:
     return Best(after=key // ID_BITS - 1, action=ID_BITS - 1 - key % ID_BITS)
-
-
-def faces_target(env: SaboteurEnv, cell: chex.Array, sides: chex.Array, outlook: Outlook) -> chex.Array:
-    """bool[], is a card with these sides on this cell open towards a target?"""
-    column, row = cell // env.cells.rows + jnp.asarray(STEP_X), cell % env.cells.rows + jnp.asarray(STEP_Y)
-    goals = jnp.array(env.cells.goal_cells)
-    across = (column[:, None] == goals[:, 0]) & (row[:, None] == goals[:, 1])  # [side, goal]
-    return (across & sides[:, None] & outlook.targets).any()
 
 
 CONNECTED = (0, NUM_CONNECTED)

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from agents.basic import Thinker
+from agents.basic import Either, Thinker
 from jaxgames import Env, State, pick, vector
 from jaxgames.env import StateT, TreeT
 
@@ -117,14 +117,32 @@ def decide(env: Env, agents: Sequence[Callable], table: chex.Array, states: Stat
         legal = jax.vmap(env.legal_action_mask)(states)
         waits &= legal.sum(-1) > 1
         actions = jnp.argmax(legal, axis=-1).astype(jnp.int32)
-    for index, agent in enumerate(agents):
-        asks, size = waits & (mover == index), -(-num_games // PARTS)
+    size = -(-num_games // PARTS)
+    for agent, its_turn in deciders(agents, mover, states, player):
+        asks = waits & its_turn
         if isinstance(agent, Thinker):
             said = (actions, jnp.zeros(num_games, bool))
             actions, is_sure = fill_in(jax.vmap(agent.glance), asks, (states, player), said, size)
             asks, agent = asks & ~is_sure, agent.think
         actions = fill_in(jax.vmap(agent), asks, (keys, states, player), actions, size)
     return actions
+
+
+def deciders(
+    agents: Sequence[Callable], mover: chex.Array, states: State, player: chex.Array
+) -> list[tuple[Callable, chex.Array]]:
+    """[(agent, bool[game])]: who decides where. An agent that sits at the table in several ways is asked once."""
+    turns: dict[Callable, chex.Array] = {}
+    for index, agent in enumerate(agents):
+        here = mover == index
+        if isinstance(agent, Either):
+            is_second = jax.vmap(agent.is_second)(states, player)
+            parts = [(agent.first, here & ~is_second), (agent.second, here & is_second)]
+        else:
+            parts = [(agent, here)]
+        for each, where in parts:
+            turns[each] = turns.get(each, False) | where
+    return list(turns.items())
 
 
 def fill_in(function: Callable, where: chex.Array, inputs: tuple, values: TreeT, size: int) -> TreeT:

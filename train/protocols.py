@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import agents
+from agents.basic import Either
 from jaxgames import Env
 from jaxgames.magictrick.cards import BID, PASS
 from jaxgames.magictrick.env import MagicTrickEnv
@@ -177,11 +178,7 @@ def saboteur_sides(env: SaboteurEnv) -> Protocol:
         raise agents.UserError(f"protocols: sides of saboteur need roles; the variant {env.variant!r} has none")
 
     def cast(miner, digger_of_traps):
-        def act(key, state, player):
-            is_saboteur = state.roles[state.round, player]
-            return jnp.where(is_saboteur, digger_of_traps(key, state, player), miner(key, state, player))
-
-        return (act,)
+        return (Either(lambda state, player: state.roles[state.round, player], miner, digger_of_traps),)
 
     return Protocol("gold_found_percent", float("nan"), np.zeros((1, env.num_players), int), gold_and_steps, cast=cast)
 

@@ -89,6 +89,11 @@ class Model(Generic[StateT]):
         del state, legal
         return action
 
+    def merged(self, state: StateT, probability: chex.Array) -> chex.Array:
+        """Probabilities of choices, with those of several that do the same given to one of them."""
+        del state
+        return probability
+
     def keep(self, state: StateT, seat: chex.Array, view: chex.ArrayTree, legal: chex.ArrayTree) -> chex.ArrayTree:
         """What a rollout stores of a decision."""
         del state, seat
@@ -180,11 +185,14 @@ def network_agent(model: Model[StateT], params: Params, greedy: bool = False):
 def likeliest(
     model: Model[StateT], params: Params, state: StateT, seat: chex.Array, count: int
 ) -> tuple[chex.Array, chex.Array]:
-    """(probability float32[count], action int32[count]) of the likeliest choices, the best first; 0 behind the last."""
+    """(probability float32[count], action int32[count]) of the likeliest choices, the best first; 0 behind the last.
+
+    Choices that do the same are one.
+    """
     policy, _ = consider(model, params, state, seat)
     if not isinstance(policy, Categorical):
         raise TypeError(f"{type(policy).__name__} has no list of choices to rank")
-    probability, choices = jax.lax.top_k(policy.widths / policy.total, count)
+    probability, choices = jax.lax.top_k(model.merged(state, policy.widths / policy.total), count)
     return probability, jax.vmap(lambda choice: model.act(state, model.legal(state), choice))(choices)
 
 

@@ -140,6 +140,9 @@ class PointerModel(Model[State]):
         del state
         return points.choice_of(self.env, legal.points, action)
 
+    def merged(self, state: State, probability: chex.Array) -> chex.Array:
+        return points.merged(self.env, state, probability)
+
     def keep(self, state: State, seat: chex.Array, view: Mine, legal: Legal) -> Kept:
         del state, seat
         return Kept(view, legal.points.cell.astype(jnp.int16), pack(legal.choices))

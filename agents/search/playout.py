@@ -1,6 +1,7 @@
 """Playing a world on: how far, by whom, and what it is worth to every seat."""
 
 from collections.abc import Callable
+from typing import Any
 
 import chex
 import jax
@@ -11,6 +12,8 @@ from jax.scipy.stats import norm
 from jaxgames import Env, State, pick
 from jaxgames.env import StateT
 from jaxgames.options import UserError
+from jaxgames.saboteur import SaboteurEnv
+from jaxgames.saboteur.state import SABOTEURS
 from jaxgames.skullking import SkullKingEnv
 
 Payoff = Callable[[State, State], chex.Array]  # (root, end) -> float32[seat]
@@ -29,14 +32,18 @@ def is_over(env: Env, root: State, state: State) -> chex.Array:
 
 
 def points(env: Env) -> Payoff:
-    """What a stretch of play is worth: the game's own points gained in it, less the others' mean. Schafkopf pays."""
+    """What a stretch of play is worth: the game's own points gained in it, less the others' mean. Schafkopf pays.
+
+    In the paths of Saboteur all dig for the same gold, and what it brings the others is not taken off.
+    """
     if env.id == "schafkopf":
         return lambda root, end: env.rooms.rewards.payment(env, end, jnp.int32(0), end)
     sign = -1.0 if env.id == "skyjo" else 1.0
+    is_shared = isinstance(env, SaboteurEnv) and env.variant == "paths"
 
     def gained(root, end):
         own = sign * (env.scores(end).astype(jnp.float32) - env.scores(root).astype(jnp.float32))
-        return own - (own.sum() - own) / max(1, env.num_players - 1)
+        return own if is_shared else own - (own.sum() - own) / max(1, env.num_players - 1)
 
     return gained
 
@@ -44,11 +51,15 @@ def points(env: Env) -> Payoff:
 def wins(env: Env) -> Payoff:
     """What a stretch of play is worth to those who want to win: the share of the win that is to be expected after it.
 
-    Skull King alone, whose number of rounds is known. While rounds are left, the difference of two seats will still
-    change by about `SWING` times the root of the cards that each will be dealt.
+    Skull King: while rounds are left, the difference of two seats will still change by about `SWING` times the root of
+    the cards that each will be dealt. Saboteur: a round is won or lost by all who share a role.
     """
+    if isinstance(env, SaboteurEnv) and env.variant == "full":
+        return lambda root, end: wins_of_roles(env, root, end)
     if not isinstance(env, SkullKingEnv):
-        raise UserError(f"{env.id}: aim=wins needs a game with a known number of rounds (skullking)")
+        raise UserError(
+            f"{env.id}: aim=wins needs rounds that are won (saboteur) or a known number of them (skullking)"
+        )
     cards_left = np.append(np.cumsum(env.hand_sizes[::-1])[::-1], 0)  # [round], with this round
 
     def expected(root, end):
@@ -60,6 +71,12 @@ def wins(env: Env) -> Payoff:
         return jnp.where(end.done, winners / jnp.maximum(winners.sum(), 1), ahead.prod(axis=-1))
 
     return expected
+
+
+def wins_of_roles(env: SaboteurEnv, root: Any, end: Any) -> chex.Array:
+    """float32[seat]: 1 where the role of the seat has won the round of `root`, whoever took the gold."""
+    saboteurs_won = end.winners[root.round] == SABOTEURS
+    return (root.roles[root.round, : env.num_players] == saboteurs_won).astype(jnp.float32)
 
 
 def step(env: Env, state: StateT, action: chex.Array) -> StateT:

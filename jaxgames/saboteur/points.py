@@ -206,6 +206,24 @@ def legal_choices(env: "SaboteurEnv", state: State, points: Points) -> chex.Arra
     return jnp.concatenate([on_board.ravel(), *rest]) | state.done
 
 
+def merged(env: "SaboteurEnv", state: State, values: chex.Array) -> chex.Array:
+    """float32[choice], with the values of choices that do the same (SB-20) summed up in the first of them.
+
+    Equal cards in different slots do the same, and so do both orientations of a card that looks alike turned.
+    """
+    kinds = held(state, state.current_player)
+    is_first = jnp.argmax(kinds[:, None] == kinds, axis=-1)[:, None] == jnp.arange(MAX_HAND)  # [slot, first like it]
+    is_alike = (open_sides(kinds, jnp.array(False)) == open_sides(kinds, jnp.array(True))).all(-1)[:, None, None]
+    first_tool, first_rest = _first_tool_choice(env), env.first_discard - env.first_tool_action + _first_tool_choice(env)
+    board = values[:first_tool].reshape(MAX_HAND, -1, 2)
+    both = jnp.stack([board.sum(-1), jnp.zeros_like(board[..., 0])], axis=-1)
+    parts = [jnp.where(is_alike, both, board)]
+    if env.variant == "full":
+        parts += [values[first_tool:first_rest].reshape(MAX_HAND, -1), values[first_rest:].reshape(MAX_HAND, 1)]
+    together = [jnp.einsum("sf,s...->f...", is_first.astype(values.dtype), part).ravel() for part in parts]
+    return jnp.concatenate(together if env.variant == "full" else [*together, values[first_tool:]])
+
+
 def _as_bits(sides: chex.Array) -> chex.Array:
     """int32[...], a set of sides, bool[..., side], as bits of one number."""
     return (sides << jnp.arange(NUM_SIDES)).sum(-1)
