@@ -256,6 +256,43 @@ def test_a_forced_move_is_no_decision(kuhn):
         np.testing.assert_allclose(advantage[:, env], [each or 0.0 for each in theirs], atol=1e-4)
 
 
+def test_at_the_cut_only_who_is_to_move_and_has_a_choice_is_known(kuhn, monkeypatch):
+    """What a rollout ends with: as the fixture judged it where there is a choice, here in every other game."""
+    has_choice = np.arange(SMALL.envs) % 2 == 0
+    monkeypatch.setattr(ppo, "rollout", lambda *_: (kuhn.after, kuhn.transitions))
+    monkeypatch.setattr(ppo, "values_to_move", lambda *_: (kuhn.values, jnp.asarray(has_choice)))
+    _, found = ppo.collect(SMALL, kuhn.task, kuhn.learner, kuhn.before, jax.random.key(0))
+    nobody = jnp.full(SMALL.envs, NOBODY)
+    without = ppo.judge(SMALL, kuhn.task, kuhn.transitions, nobody, kuhn.values)
+    for name in ("advantage", "weight"):
+        ours, known, unknown = (
+            np.asarray(getattr(batch, name)).reshape(SMALL.steps, -1) for batch in (found, kuhn.batch, without)
+        )
+        np.testing.assert_allclose(ours, np.where(has_choice, known, unknown), atol=1e-6)
+        assert (known != unknown)[:, has_choice].any()
+        assert (known != unknown)[:, ~has_choice].any()
+
+
+def test_what_a_seat_to_move_expects_is_read_from_its_own_view(task, judged):
+    learner, _, tables = judged
+    states, params, seats = tables.states, learner.params, np.arange(ENV.num_players)
+
+    @jax.jit
+    @jax.vmap
+    def plainly(state):
+        values = [task.model.read(params, task.model.look(state, seat)).value for seat in seats]
+        return jnp.stack(values), ENV.legal_action_mask(state).sum()
+
+    by_seat, num_legal = plainly(states)
+    movers = np.asarray(states.current_player)
+    values, has_choice = jax.jit(lambda states: ppo.values_to_move(task, params, states))(states)
+    np.testing.assert_allclose(values, np.asarray(by_seat)[np.arange(len(movers)), movers], atol=1e-5)
+    np.testing.assert_array_equal(has_choice, num_legal > 1)
+    assert (np.ptp(by_seat, axis=1) > 1e-4).all()
+    assert len(set(movers)) > 1
+    assert 0 < has_choice.sum() < len(movers)
+
+
 def test_forced_moves_have_exactly_no_log_probability_and_choices_have_some(task, judged):
     _, batch, _ = judged
     decision = batch.transition.decision
