@@ -85,7 +85,9 @@ def test_a_tree_in_worlds_of_every_simulation_is_that_of_a_plain_loop(redraws):
     begin_one = jax.jit(begin)
     roots = [kuhn(deck) for deck in itertools.permutations(range(3))]
     keys = jax.random.split(jax.random.key(0), len(roots))
-    for root, key, visits in zip(roots, keys, np.asarray(grow(together(roots), keys)), strict=True):
+    with jax.debug_key_reuse(True):
+        found = np.asarray(grow(together(roots), jax.random.clone(keys)))
+    for root, key, visits in zip(roots, keys, found, strict=True):
         # Half of every payoff and half of the exploration choose as both whole ones do.
         plain = plain_search.uct(env, lambda key, root=root: begin_one(key, root), key, 24, 2 * 0.7)
         assert {int(a): int(visits[a]) for a in np.flatnonzero(visits)} == plain
