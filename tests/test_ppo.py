@@ -19,6 +19,7 @@ from agents import networks
 from agents.basic import as_thinker
 from agents.networks import categorical, network_agent, reconsider
 from jaxgames.cards import members, pack
+from tests import sixth_game
 from tests.sixth_game import BET, PASS, KuhnEnv
 from tests.support import random_states
 from train import opponents, ppo, ppo_saboteur, replay
@@ -250,6 +251,66 @@ def test_a_forced_move_is_no_decision(kuhn):
             np.asarray(played.truncated[:, env]),
             seats[env],
             float(kuhn.values[env]),
+            SMALL.gamma,
+            SMALL.lam,
+        )
+        np.testing.assert_allclose(advantage[:, env], [each or 0.0 for each in theirs], atol=1e-4)
+
+
+def cut_short(env, state, action):
+    """Where seat 0 was dealt the jack, no game comes to its end."""
+    after = sixth_game.play(env, state, action)
+    return after.replace(
+        terminated=after.terminated & (state.deck[0] > 0), truncated=after.terminated & (state.deck[0] == 0)
+    )
+
+
+class InterruptedKuhnEnv(KuhnEnv):
+    id = "kuhn"
+    rooms = KuhnEnv.rooms._replace(
+        rules=types.SimpleNamespace(legal_actions=sixth_game.legal_actions, play=cut_short),
+    )
+
+
+def test_hints_are_what_a_step_adds_to_the_potential_and_are_taken_back_at_every_end():
+    """Of a potential that counts moves; whatever happened, a game adds up to what it began with. Paid unscaled."""
+    seats = np.array([1.0, -2.0])
+    task = ppo.Task(
+        networks.make("mlp", InterruptedKuhnEnv(), widths=(8,)),
+        reward_scale=SCALE,
+        potential=lambda state: (1.0 + state.step_count) * seats,
+    )
+
+    @jax.jit
+    def played(key):
+        training = ppo.start(SMALL, task, key)
+        _, transitions = ppo.rollout(task, training.learner, training.games.tables, key, SMALL.steps)
+        mover = jnp.full(SMALL.envs, NOBODY)
+        return (
+            training.games.tables.states.step_count,
+            transitions,
+            ppo.judge(SMALL, task, transitions, mover, 0 * mover),
+        )
+
+    moves, transitions, batch = jax.device_get(played(jax.random.key(0)))
+    assert (transitions.terminated & ~transitions.truncated).any()
+    assert (transitions.truncated & ~transitions.terminated).any()
+    advantage = batch.advantage.reshape(SMALL.steps, SMALL.envs)
+    for env in range(SMALL.envs):
+        hints, count = [], moves[env]
+        for over in transitions.terminated[:, env] | transitions.truncated[:, env]:
+            after = 0 if over else count + 2
+            hints.append((after - (count + 1)) * seats)
+            count = 0 if over else count + 1
+        np.testing.assert_allclose(transitions.hint[:, env], hints)
+        theirs = loop_advantages(
+            transitions.seat[:, env],
+            np.float64(transitions.decision.value[:, env]),
+            SCALE * transitions.reward[:, env] + hints,
+            transitions.terminated[:, env],
+            transitions.truncated[:, env],
+            NOBODY,
+            0.0,
             SMALL.gamma,
             SMALL.lam,
         )
