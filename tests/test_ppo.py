@@ -272,12 +272,13 @@ class InterruptedKuhnEnv(KuhnEnv):
     )
 
 
-def test_hints_are_what_a_step_adds_to_the_potential_and_are_taken_back_at_every_end():
+def test_a_task_pays_as_it_says_and_hints_are_what_a_step_adds_to_its_potential_taken_back_at_every_end():
     """Of a potential that counts moves; whatever happened, a game adds up to what it began with. Paid unscaled."""
     seats = np.array([1.0, -2.0])
     task = ppo.Task(
         networks.make("mlp", InterruptedKuhnEnv(), widths=(8,)),
         reward_scale=SCALE,
+        pays=lambda before, after: (after.step_count - 3.0 * before.step_count) * seats,
         potential=lambda state: (1.0 + state.step_count) * seats,
     )
 
@@ -297,16 +298,18 @@ def test_hints_are_what_a_step_adds_to_the_potential_and_are_taken_back_at_every
     assert (transitions.truncated & ~transitions.terminated).any()
     advantage = batch.advantage.reshape(SMALL.steps, SMALL.envs)
     for env in range(SMALL.envs):
-        hints, count = [], moves[env]
+        paid, hints, count = [], [], moves[env]
         for over in transitions.terminated[:, env] | transitions.truncated[:, env]:
+            paid.append((1 - 2 * count) * seats)
             after = 0 if over else count + 2
             hints.append((after - (count + 1)) * seats)
             count = 0 if over else count + 1
+        np.testing.assert_allclose(transitions.reward[:, env], paid)
         np.testing.assert_allclose(transitions.hint[:, env], hints)
         theirs = loop_advantages(
             transitions.seat[:, env],
             np.float64(transitions.decision.value[:, env]),
-            SCALE * transitions.reward[:, env] + hints,
+            SCALE * np.array(paid) + hints,
             transitions.terminated[:, env],
             transitions.truncated[:, env],
             NOBODY,
