@@ -186,6 +186,14 @@ def kuhn():
     return Update(task=task, **first(jax.random.key(0)))
 
 
+def test_games_begin_at_every_stage(kuhn):
+    """Of Kuhn poker a third before the first word, a third after it, a third after two, where those are not all."""
+    said = np.asarray(kuhn.before.states.step_count)
+    assert (said[:21] == 0).all()
+    assert (said[22:42] == 1).all()
+    assert set(said[43:]) == {0, 2}
+
+
 def test_rollouts_are_judged_seat_by_seat_in_scaled_rewards(kuhn):
     """Every game against the loop: discount, lambda, whose turn it is at the cut, what a chip is worth."""
     played, batch = kuhn.transitions, jax.tree.map(np.asarray, kuhn.batch)
