@@ -830,6 +830,8 @@ def test_a_network_that_reads_more_or_is_wider_begins_as_the_one_it_starts_from(
     other = networks.make("mlp", env, "full", widths=widths, head_widths=head_widths, parts=parts[::-1])
     assert other.adopt(less, params) is params
     assert less.adopt(more, grown) is grown
+    narrower = networks.make("mlp", env, "base", widths=(20, 8), head_widths=wide_heads)
+    assert narrower.adopt(less, params) is params
 
 
 def test_units_that_are_new_can_learn():
