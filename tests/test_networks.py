@@ -834,6 +834,21 @@ def test_a_network_that_reads_more_or_is_wider_begins_as_the_one_it_starts_from(
     assert narrower.adopt(less, params) is params
 
 
+def test_behind_more_parts_a_mask_is_not_where_it_was():
+    """It follows on everything that is read: only more units can be added before it."""
+    env, _ = game("skullking", (("num_players", 3), ("hand_sizes", (2,))))
+    less, wider = (networks.make("mlp", env, "base", widths=(width,), reads_mask=True) for width in (8, 12))
+    more = networks.make("mlp", env, "full", widths=(8,), reads_mask=True, parts=(*env.layout("base"), "unseen"))
+    blind = networks.make("mlp", env, "base", widths=(8,))
+    params, blind_params, grown = (
+        jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), jax.eval_shape(model.init, jax.random.key(0)))
+        for model in (less, blind, wider)
+    )
+    assert more.adopt(less, params) is params
+    assert less.adopt(blind, blind_params) is blind_params
+    chex.assert_trees_all_equal_shapes(wider.adopt(less, params), grown)
+
+
 def test_units_that_are_new_can_learn():
     """They listen to something, and the layer behind them is moved by what they hear."""
     env, states = game("skullking", (("num_players", 3), ("hand_sizes", (2,))))
