@@ -13,7 +13,7 @@ from jaxgames.options import UserError
 from jaxgames.schafkopf.cards import FIRST_CARD, NAMES, SAUSPIEL, SOLO, SUIT_LETTERS, WENZ
 from tests.magictrick_games import deck_of, multiples, play_out, start, take
 from tests.schafkopf_positions import given
-from train.seeing import secrets_of
+from train.seeing import secrets_of, with_critic
 
 # No hand has the same cards of two suits: those are alike, and come in the order of their names.
 DEAL = "GA GK G9 G8 EO HA S7 E9 | G7 GO HO SO EU GU HX EK | GX SU HU H9 EA EX SA S9 | H7 H8 HK SX SK S8 E7 E8"
@@ -133,6 +133,9 @@ def test_hidden_cards_reach_a_critic_in_the_same_order():
     here, there = (model.arranged(each, 0, secrets_of(env, each, 0)) for each in (state, other))
     np.testing.assert_array_equal(here, there)
     assert int(here.sum()) == int(secrets_of(env, state, 0).sum()) > 0
+    critic = with_critic(model, 4)
+    for seen in (critic.look(state, 0), critic.at_turn(state, 0)[0]):
+        np.testing.assert_array_equal(seen.secrets, here)
 
 
 OTHER_BACKS = np.array([2, 6, 0, 3, 5, 1, 4])  # hearts keep their name
