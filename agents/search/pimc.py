@@ -47,7 +47,8 @@ def solving(env: SchafkopfEnv, act: Callable, tricks: int):
 
     def decide(key: chex.PRNGKey, state: SchafkopfState, player: chex.Array) -> chex.Array:
         ends = is_endgame(state, tricks)
-        # Loops of one turn or none, so that no key is used twice: under `vmap` a condition would let all games do both.
+        # Loops of one turn or none: under `vmap` a condition would let all games do both. The key is copied as a loop
+        # of more turns would use it again.
         search = lambda *_: act(jax.random.clone(key), state, player)  # noqa: E731
         action = jax.lax.fori_loop(0, (~ends).astype(jnp.int32), search, jnp.int32(0))
         return jax.lax.fori_loop(0, ends.astype(jnp.int32), lambda *_: best_reply(env, state, player, tricks), action)
