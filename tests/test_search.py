@@ -191,6 +191,15 @@ def test_a_network_is_taken_at_its_word_where_it_is_sure():
             assert chosen == (expected if is_sure else 1 - expected)
 
 
+def test_whoever_searches_is_known_as_an_agent_that_thinks(monkeypatch):
+    """So it is asked only where it is to move and has a choice, also as a rival in a training."""
+    env = jaxgames.make("schafkopf")
+    for loads in ("load", "load_honest"):
+        monkeypatch.setattr(networks, loads, lambda network, env: (None, None))
+    for spec in ("pimc:1,1", "pimc:1,1,endgame=1", "infer:some,1,1", "worlds:some,1"):
+        assert isinstance(agents.make(spec, env), Thinker), spec
+
+
 def test_bad_budgets_are_refused_in_a_sentence():
     env = jaxgames.make("schafkopf")
     bad = (
