@@ -122,8 +122,9 @@ def log_likelihood(model: "Model", params: "Params", past: Past, player: chex.Ar
 
     def judged(state, action):
         policy, _ = consider(model, params, state, state.current_player)
-        at_random = 1 / model.legal(state).sum()
-        chosen = jnp.exp(policy.log_prob(jnp.maximum(action, 0)))
+        legal = model.legal(state)
+        at_random = 1 / legal.sum()
+        chosen = jnp.exp(policy.log_prob(model.choice(state, legal, jnp.maximum(action, 0))))
         is_evidence = (action != NO_ACTION) & (state.current_player != player)
         return jnp.where(is_evidence, jnp.log((1 - doubt) * chosen + doubt * at_random), 0.0)
 

@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 
 from agents import networks
+from agents.basic import as_thinker
 from agents.networks import Categorical
 from jaxgames import Env, State
 from jaxgames.options import UserError
@@ -32,7 +33,7 @@ def worlds(env: Env, network: str, count: int | str = 16, style: str = "sampled"
         policy = model.policy(jnp.log(jnp.maximum(mean, 1e-30)), legal)
         return model.act(state, legal, policy.mode() if style == "greedy" else policy.sample(act_key))
 
-    return act
+    return as_thinker(act)
 
 
 def _whole_number(text: int | str) -> int:

@@ -121,4 +121,4 @@ class KuhnEnv(Env[State]):
     num_players: int = 2
 
     def __post_init__(self):
-        check_int(self.id, "num_players", self.num_players, 2, 2)
+        object.__setattr__(self, "num_players", check_int(self.id, "num_players", self.num_players, 2, 2))

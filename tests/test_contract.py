@@ -136,6 +136,14 @@ def test_options_in_force_make_the_same_env(env):
     assert env != "an env"
 
 
+def test_options_may_be_of_numpy_and_are_kept_as_plain_values(env):
+    """A count of eight bits would overflow in the sizes that follow from it, and no manifest could be written."""
+    narrow = {name: np.min_scalar_type(value).type(value) for name, value in env.options.items() if np.isscalar(value)}
+    same = make(env.id, **env.options | narrow)
+    assert same == env
+    assert json.dumps(same.options) == json.dumps(env.options)
+
+
 def test_unknown_names_are_refused(env):
     with pytest.raises(ValueError, match=r"unknown game 'poker'.*skullking"):
         jaxgames.make("poker")

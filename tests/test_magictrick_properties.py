@@ -11,7 +11,8 @@ import pytest
 import agents
 import jaxgames
 from jaxgames.magictrick import belief as beliefs
-from jaxgames.magictrick.state import hands
+from jaxgames.magictrick.cards import BID, HEARTS, NO_BID, PASS
+from jaxgames.magictrick.state import BIDDING, hands
 from tests.magictrick_games import (
     BACKWARD,
     FORWARD,
@@ -228,23 +229,65 @@ def test_mt_51_later_hands_are_dealt_anew_and_earlier_ones_stay():
     assert not (dealt[:, 2] == truth[2]).all(axis=(1, 2)).any()
 
 
-def test_the_rule_bot_plays_legally_and_does_not_peek():
-    """Section 11: an action depends on what is public alone, so a world gets the same answer."""
-    states = states_of_play()
+def plain_bot(state, values, legal):
+    """What section 11 says: the action for a position, of which values float64[slot, value] is what is believed."""
+    me, suits = int(state.current_player), np.asarray(hands(state))[int(state.current_player)] // 8
+    trick = [int(card) for card in state.trick if card >= 0]
+    power = [card % 8 + 8 * (card // 8 == trick[0] // 8) + 16 * (card // 8 == HEARTS) for card in trick]
+    strength = np.round(values @ np.arange(8) + 8 * (suits == HEARTS), 4)
+
+    def least(slots, worth):
+        return min(slots, key=lambda slot: (worth[slot], slot))
+
+    if state.phase == BIDDING:
+        hidden = np.flatnonzero(~state.revealed[me])
+        goal = state.tricks[me] + (len(trick) == 4 and power[3] == max(power)) + 0.15 * (len(hidden) - 1)
+        miss = np.round(values @ abs(np.arange(8)[:, None] - goal), 4)[:, 0]
+        slot = least(hidden, miss)
+        return BID + slot if len(hidden) <= 2 or (len(hidden) <= 7 and miss[slot] < 0.5) else PASS
+    bid = int(state.bid[me])
+    wants = state.tricks[me] < (2 if bid == NO_BID else bid)
+    if not trick:
+        return least(legal, -strength if wants else strength)
+    best = trick[int(np.argmax(power))]
+    higher = values[:, best % 8 + 1 :].sum(1)
+    beats = np.round(np.where(suits == best // 8, higher, 1.0 * ((suits == HEARTS) & (best // 8 != HEARTS))), 4)
+    if wants:
+        sure = [slot for slot in legal if beats[slot] >= 0.9]
+        if len(trick) == 3 and sure:
+            return least(sure, strength)
+        top = max(beats[legal])
+        return least(legal, strength) if top < 0.2 else least([s for s in legal if beats[s] == top], -strength)
+    safe = [slot for slot in legal if beats[slot] <= 0.2]
+    low = min(beats[legal])
+    return least(safe, -strength) if safe else least([s for s in legal if beats[s] == low], strength)
+
+
+def test_the_rule_bot_does_what_the_rules_page_says_and_does_not_peek():
+    """Section 11 in plain Python; an action depends on what is public alone, so a world gets the same answer.
+
+    Half of the positions ask for a bid, early and late: of a game in which everybody passes.
+    """
+    waiting = [state for state in play_out(start(multiples(37, 11)), max) if state.phase == BIDDING][-32:]
+    some = jax.tree.map(lambda leaf: leaf[:32], jax.device_get(states_of_play()))
+    states = jax.tree.map(lambda leaf, *each: np.concatenate([leaf, np.stack(each)]), some, *waiting)
     act = agents.make("rule", ENV)
 
     @jax.jit
     def choices(key, states):
         def one(key, state):
             world = ENV.determinize(key, state, state.current_player)
+            values = beliefs.belief(state)[state.current_player]
             chosen = act(key, state, state.current_player)
-            return chosen, act(key, world, state.current_player), ENV.is_legal(state, chosen)
+            return chosen, act(key, world, state.current_player), values, ENV.legal_action_mask(state)
 
         return jax.vmap(one)(jax.random.split(key, 64), states)
 
-    chosen, in_world, is_legal = choices(jax.random.key(0), states)
+    chosen, in_world, values, masks = jax.device_get(choices(jax.random.key(0), states))
     np.testing.assert_array_equal(chosen, in_world)
-    assert is_legal.all()
+    for i, action in enumerate(chosen):
+        assert action == plain_bot(state_of(states, i), np.float64(values[i]), np.flatnonzero(masks[i])), i
+    assert 4 < (chosen[32:] == PASS).sum() < 28
 
 
 def test_render_hides_values_from_every_player():

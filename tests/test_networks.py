@@ -606,8 +606,8 @@ def test_a_transformer_of_two_players_sits_down_with_four(mode, tmp_path):
         return four.is_legal(state, act(key, state, state.current_player))
 
     assert legal(states, jax.random.split(jax.random.key(2), 8)).all()
-    other = jaxgames.make("skyjo", num_players=2, action_mode="macro" if mode == "decision" else "decision")
-    with pytest.raises(CheckpointError, match="does not fit"):
+    other = dataclasses.replace(two, action_mode="macro" if mode == "decision" else "decision")
+    with pytest.raises(CheckpointError, match=rf"does not fit.* It learned with action_mode={mode}$"):
         agents.make(f"ppo:{tmp_path / 'two'}", other)
 
 
@@ -830,6 +830,23 @@ def test_a_network_that_reads_more_or_is_wider_begins_as_the_one_it_starts_from(
     other = networks.make("mlp", env, "full", widths=widths, head_widths=head_widths, parts=parts[::-1])
     assert other.adopt(less, params) is params
     assert less.adopt(more, grown) is grown
+    narrower = networks.make("mlp", env, "base", widths=(20, 8), head_widths=wide_heads)
+    assert narrower.adopt(less, params) is params
+
+
+def test_behind_more_parts_a_mask_is_not_where_it_was():
+    """It follows on everything that is read: only more units can be added before it."""
+    env, _ = game("skullking", (("num_players", 3), ("hand_sizes", (2,))))
+    less, wider = (networks.make("mlp", env, "base", widths=(width,), reads_mask=True) for width in (8, 12))
+    more = networks.make("mlp", env, "full", widths=(8,), reads_mask=True, parts=(*env.layout("base"), "unseen"))
+    blind = networks.make("mlp", env, "base", widths=(8,))
+    params, blind_params, grown = (
+        jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), jax.eval_shape(model.init, jax.random.key(0)))
+        for model in (less, blind, wider)
+    )
+    assert more.adopt(less, params) is params
+    assert less.adopt(blind, blind_params) is blind_params
+    chex.assert_trees_all_equal_shapes(wider.adopt(less, params), grown)
 
 
 def test_units_that_are_new_can_learn():

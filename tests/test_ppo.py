@@ -19,6 +19,7 @@ from agents import networks
 from agents.basic import as_thinker
 from agents.networks import categorical, network_agent, reconsider
 from jaxgames.cards import members, pack
+from tests import sixth_game
 from tests.sixth_game import BET, PASS, KuhnEnv
 from tests.support import random_states
 from train import opponents, ppo, ppo_saboteur, replay
@@ -185,6 +186,14 @@ def kuhn():
     return Update(task=task, **first(jax.random.key(0)))
 
 
+def test_games_begin_at_every_stage(kuhn):
+    """Of Kuhn poker a third before the first word, a third after it, a third after two, where those are not all."""
+    said = np.asarray(kuhn.before.states.step_count)
+    assert (said[:21] == 0).all()
+    assert (said[22:42] == 1).all()
+    assert set(said[43:]) == {0, 2}
+
+
 def test_rollouts_are_judged_seat_by_seat_in_scaled_rewards(kuhn):
     """Every game against the loop: discount, lambda, whose turn it is at the cut, what a chip is worth."""
     played, batch = kuhn.transitions, jax.tree.map(np.asarray, kuhn.batch)
@@ -254,6 +263,106 @@ def test_a_forced_move_is_no_decision(kuhn):
             SMALL.lam,
         )
         np.testing.assert_allclose(advantage[:, env], [each or 0.0 for each in theirs], atol=1e-4)
+
+
+def cut_short(env, state, action):
+    """Where seat 0 was dealt the jack, no game comes to its end."""
+    after = sixth_game.play(env, state, action)
+    return after.replace(
+        terminated=after.terminated & (state.deck[0] > 0), truncated=after.terminated & (state.deck[0] == 0)
+    )
+
+
+class InterruptedKuhnEnv(KuhnEnv):
+    id = "kuhn"
+    rooms = KuhnEnv.rooms._replace(
+        rules=types.SimpleNamespace(legal_actions=sixth_game.legal_actions, play=cut_short),
+    )
+
+
+def test_a_task_pays_as_it_says_and_hints_are_what_a_step_adds_to_its_potential_taken_back_at_every_end():
+    """Of a potential that counts moves; whatever happened, a game adds up to what it began with. Paid unscaled."""
+    seats = np.array([1.0, -2.0])
+    task = ppo.Task(
+        networks.make("mlp", InterruptedKuhnEnv(), widths=(8,)),
+        reward_scale=SCALE,
+        pays=lambda before, after: (after.step_count - 3.0 * before.step_count) * seats,
+        potential=lambda state: (1.0 + state.step_count) * seats,
+    )
+
+    @jax.jit
+    def played(key):
+        training = ppo.start(SMALL, task, key)
+        _, transitions = ppo.rollout(task, training.learner, training.games.tables, key, SMALL.steps)
+        mover = jnp.full(SMALL.envs, NOBODY)
+        return (
+            training.games.tables.states.step_count,
+            transitions,
+            ppo.judge(SMALL, task, transitions, mover, 0 * mover),
+        )
+
+    moves, transitions, batch = jax.device_get(played(jax.random.key(0)))
+    assert (transitions.terminated & ~transitions.truncated).any()
+    assert (transitions.truncated & ~transitions.terminated).any()
+    advantage = batch.advantage.reshape(SMALL.steps, SMALL.envs)
+    for env in range(SMALL.envs):
+        paid, hints, count = [], [], moves[env]
+        for over in transitions.terminated[:, env] | transitions.truncated[:, env]:
+            paid.append((1 - 2 * count) * seats)
+            after = 0 if over else count + 2
+            hints.append((after - (count + 1)) * seats)
+            count = 0 if over else count + 1
+        np.testing.assert_allclose(transitions.reward[:, env], paid)
+        np.testing.assert_allclose(transitions.hint[:, env], hints)
+        theirs = loop_advantages(
+            transitions.seat[:, env],
+            np.float64(transitions.decision.value[:, env]),
+            SCALE * np.array(paid) + hints,
+            transitions.terminated[:, env],
+            transitions.truncated[:, env],
+            NOBODY,
+            0.0,
+            SMALL.gamma,
+            SMALL.lam,
+        )
+        np.testing.assert_allclose(advantage[:, env], [each or 0.0 for each in theirs], atol=1e-4)
+
+
+def test_at_the_cut_only_who_is_to_move_and_has_a_choice_is_known(kuhn, monkeypatch):
+    """What a rollout ends with: as the fixture judged it where there is a choice, here in every other game."""
+    has_choice = np.arange(SMALL.envs) % 2 == 0
+    monkeypatch.setattr(ppo, "rollout", lambda *_: (kuhn.after, kuhn.transitions))
+    monkeypatch.setattr(ppo, "values_to_move", lambda *_: (kuhn.values, jnp.asarray(has_choice)))
+    _, found = ppo.collect(SMALL, kuhn.task, kuhn.learner, kuhn.before, jax.random.key(0))
+    nobody = jnp.full(SMALL.envs, NOBODY)
+    without = ppo.judge(SMALL, kuhn.task, kuhn.transitions, nobody, kuhn.values)
+    for name in ("advantage", "weight"):
+        ours, known, unknown = (
+            np.asarray(getattr(batch, name)).reshape(SMALL.steps, -1) for batch in (found, kuhn.batch, without)
+        )
+        np.testing.assert_allclose(ours, np.where(has_choice, known, unknown), atol=1e-6)
+        assert (known != unknown)[:, has_choice].any()
+        assert (known != unknown)[:, ~has_choice].any()
+
+
+def test_what_a_seat_to_move_expects_is_read_from_its_own_view(task, judged):
+    learner, _, tables = judged
+    states, params, seats = tables.states, learner.params, np.arange(ENV.num_players)
+
+    @jax.jit
+    @jax.vmap
+    def plainly(state):
+        values = [task.model.read(params, task.model.look(state, seat)).value for seat in seats]
+        return jnp.stack(values), ENV.legal_action_mask(state).sum()
+
+    by_seat, num_legal = plainly(states)
+    movers = np.asarray(states.current_player)
+    values, has_choice = jax.jit(lambda states: ppo.values_to_move(task, params, states))(states)
+    np.testing.assert_allclose(values, np.asarray(by_seat)[np.arange(len(movers)), movers], atol=1e-5)
+    np.testing.assert_array_equal(has_choice, num_legal > 1)
+    assert (np.ptp(by_seat, axis=1) > 1e-4).all()
+    assert len(set(movers)) > 1
+    assert 0 < has_choice.sum() < len(movers)
 
 
 def test_forced_moves_have_exactly_no_log_probability_and_choices_have_some(task, judged):

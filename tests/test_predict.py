@@ -328,14 +328,21 @@ def test_a_card_that_the_policy_would_not_play_makes_better_ones_unlikely():
     assert 0.001 < weights[has_better].sum() / weights.sum() < 0.03  # `doubt` keeps it possible
 
 
-def test_the_likelihood_of_a_past_is_that_of_its_decisions():
+@pytest.mark.parametrize("kind", ["mlp", "suits"])
+def test_the_likelihood_of_a_past_is_that_of_its_decisions(kind):
     """The product over what the others decided, each judged in the state that it was made in; one decision of ten is
-    taken for random among what was legal there."""
-    player_model = networks.make("mlp", ENV, "full", widths=(8,))
+    taken for random among what was legal there. A network that sees suits in other places names its choices so too."""
+    player_model = networks.make(kind, ENV, "full", widths=(8,))
     params = jax.tree.map(lambda leaf: 3 * leaf, jax.jit(player_model.init)(jax.random.key(1)))
-    judge = jax.jit(
-        lambda state, action: consider(player_model, params, state, state.current_player)[0].log_prob(action)
-    )
+
+    @jax.jit
+    def judge(state, action):
+        policy, _ = consider(player_model, params, state, state.current_player)
+        played = lambda choice: player_model.act(state, player_model.legal(state), choice)  # noqa: E731
+        choices = jnp.arange(ENV.num_actions)
+        chances = jnp.exp(jax.vmap(policy.log_prob)(choices))
+        return jnp.log(jnp.where(jax.vmap(played)(choices) == action, chances, 0).sum())
+
     env, state = given(DEAL_A)
     total = 0.0
     for token in DOUBLED.split():

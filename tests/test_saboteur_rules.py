@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import agents
 import jaxgames
 from jaxgames.saboteur import cards, cells, gold, mine, rules
 from jaxgames.saboteur.cards import BOTTOM, LEFT, RIGHT, TOP
@@ -819,6 +820,165 @@ def test_sb_43_winners_of_paths():
     skipped = play(env, state, [24840] * 4)
     assert bool(skipped.terminated)
     assert not env.winners(skipped).any()
+
+
+# -- section 17: what the bots do -------------------------------------------------------------------------------------
+
+CROSS, STRAIGHT, UPRIGHT = 0, 4, 3  # path cards: open on all sides, left to right, top to bottom
+DEAD_STRAIGHT, DEAD_CROSS = 11, 7
+PICKAXE, LANTERN = 0, 1
+
+
+@functools.cache
+def bot(env, name):
+    return jax.jit(lambda state: agents.make(name, env)(jax.random.key(0), state, state.current_player))
+
+
+def with_hand(env, hand, corridor=(), gold_at=0, is_saboteur=False):
+    """Seat 0 is to move and holds these card types; cards were laid from the start card to the right."""
+    types = [*hand, *corridor]
+    copies = [
+        np.flatnonzero(cards.TYPE_OF_ID[env.rules.deck] == kind)[types[:i].count(kind)] for i, kind in enumerate(types)
+    ]
+    held, laid = copies[: len(hand)], copies[len(hand) :]
+    rest = [i for i in range(env.num_cards) if i not in copies]
+    size = env.rules.hand_size
+    order = held + rest[: size - len(held)] + rest[size - len(held) :] + laid
+    goals = [1, 2]
+    goals.insert(gold_at, 0)
+    chance = {"roles": [0] if is_saboteur else [1]} if env.variant == "full" else {}
+    state = start(env, deck=order, goals=goals, **chance)
+    for x, kind in enumerate(corridor, 1):
+        place = jnp.int32((x + 22) * 45 + 22)
+        state = mine.lay(
+            env.cells, state, place, jnp.asarray(cards.OPEN[kind, 0]), jnp.bool_(kind < 7), when=jnp.bool_(True)
+        )
+    state = mine.join(env.cells, state, when=jnp.bool_(True))
+    slots = jnp.arange(cards.MAX_HAND) < len(hand)
+    return state.replace(hand=state.hand.at[0].set(jnp.where(slots, state.hand[0], cards.NO_CARD)))
+
+
+def has_played(state, seat, kind, on=0):
+    """A card of the pile was played by somebody."""
+    spare = np.flatnonzero((np.asarray(state.deck[0]) == kind) & (np.asarray(state.played_by) < 0))[-1]
+    return state.replace(played_by=state.played_by.at[spare].set(seat), played_on=state.played_on.at[spare].set(on))
+
+
+def tool(env, slot, which, target):
+    return env.first_tool_action + (slot * 3 + which) * env.num_players + target
+
+
+def discards(env, slot):
+    return env.first_discard + slot
+
+
+# (hand, broken tools as (seat, tool), what others have played, cards laid to the right): the action
+MINER = {
+    "mends himself first": ([cards.MAP, cards.REPAIR], [(0, PICKAXE)], {}, (), lambda e: tool(e, 1, PICKAXE, 0)),
+    "then looks for the gold": ([STRAIGHT, cards.MAP], [], {}, (), lambda e: action(1, 8, -2)),
+    "digs where it is nearer": ([UPRIGHT, STRAIGHT], [], {}, (), lambda e: action(1, 1, 0)),
+    "reaches a goal": ([UPRIGHT, CROSS], [], {}, (STRAIGHT,) * 3 + (CROSS,) * 3, lambda e: action(1, 7, 0)),
+    "clears what blocks the way": ([DEAD_CROSS, cards.ROCKFALL], [], {}, (DEAD_STRAIGHT,), lambda e: action(1, 1, 0)),
+    "mends whom nobody suspects": (
+        [UPRIGHT, cards.REPAIR],
+        [(1, PICKAXE), (2, PICKAXE)],
+        {1: (cards.ROCKFALL,)},
+        (),
+        lambda e: tool(e, 1, PICKAXE, 2),
+    ),
+    "strikes at the most suspicious": (
+        [UPRIGHT, cards.BROKEN],
+        [],
+        {1: (cards.BROKEN + LANTERN,), 2: (DEAD_CROSS, cards.ROCKFALL)},
+        (),
+        lambda e: tool(e, 1, PICKAXE, 2),
+    ),
+    "strikes at nobody else, and digs where it is no farther": (
+        [cards.BROKEN, UPRIGHT],
+        [],
+        {1: (UPRIGHT, cards.MAP, cards.REPAIR)},
+        (),
+        lambda e: action(1, 0, -1),
+    ),
+    "throws a dead end away first": ([cards.BROKEN, DEAD_CROSS], [], {}, (), lambda e: discards(e, 1)),
+}
+SABOTEUR = {
+    "buries as much of a long way as he can": (
+        [CROSS, cards.ROCKFALL],
+        [],
+        {},
+        (STRAIGHT,) * 3 + (CROSS,),
+        lambda e: action(1, 1, 0),
+    ),
+    "but no short one: he strikes": (
+        [cards.ROCKFALL, cards.BROKEN],
+        [],
+        {1: (cards.ROCKFALL,)},
+        (STRAIGHT,) * 2,
+        lambda e: tool(e, 1, PICKAXE, 2),
+    ),
+    "at whoever is whole": (
+        [CROSS, cards.BROKEN],
+        [(2, LANTERN)],
+        {1: (DEAD_CROSS,)},
+        (),
+        lambda e: tool(e, 1, PICKAXE, 1),
+    ),
+    "leads a long way astray": (
+        [STRAIGHT, DEAD_STRAIGHT],
+        [],
+        {},
+        (STRAIGHT, CROSS, STRAIGHT),
+        lambda e: action(1, 4, 0),
+    ),
+    "but no short one: he looks for the gold": (
+        [DEAD_STRAIGHT, cards.REPAIR, cards.MAP],
+        [(0, PICKAXE)],
+        {},
+        (),
+        lambda e: action(2, 8, -2),
+    ),
+    "mends himself": ([DEAD_STRAIGHT, cards.REPAIR], [(0, PICKAXE)], {}, (), lambda e: tool(e, 1, PICKAXE, 0)),
+    "throws connected cards away first": ([DEAD_STRAIGHT, STRAIGHT], [], {}, (), lambda e: discards(e, 1)),
+}
+WISHES = {("miner", name): case for name, case in MINER.items()}
+WISHES |= {("saboteur", name): case for name, case in SABOTEUR.items()}
+
+
+@pytest.mark.parametrize(("role", "name"), WISHES)
+def test_section_17_role_greedy_does_the_first_thing_on_its_list(role, name):
+    env = make(**FULL_3)
+    hand, broken, played, corridor, wish = WISHES[role, name]
+    state = with_hand(env, hand, corridor, is_saboteur=role == "saboteur")
+    for seat, which in broken:
+        state = state.replace(broken=state.broken.at[seat, which].set(True))
+    for seat, kinds in played.items():
+        for kind in kinds:
+            state = has_played(state, seat, kind)
+    assert int(bot(env, "role_greedy")(state)) == wish(env)
+
+
+def test_section_17_who_has_found_the_gold_digs_there_and_looks_no_more():
+    env = make(**FULL_3)
+    state = with_hand(env, [cards.MAP, UPRIGHT, STRAIGHT], gold_at=2)
+    assert int(bot(env, "role_greedy")(state)) == action(0, 8, -2)
+    knows = has_played(state, 0, cards.MAP, on=2)
+    assert int(bot(env, "role_greedy")(knows)) == action(1, 0, 1)  # towards (8, 2), as near as over (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "hand", "corridor", "expected"),
+    [
+        ("rule_based", [UPRIGHT, STRAIGHT], (), action(1, 1, 0)),
+        ("rule_based", [DEAD_STRAIGHT, STRAIGHT], (), action(0, 1, 0)),  # equal: the first slot
+        ("rule_based", [DEAD_CROSS, CROSS], (STRAIGHT,) * 3 + (CROSS,) * 3, action(1, 7, 0)),
+        ("rule_based", [1], (), action(0, 0, -1)),  # closed on the left
+        ("rule_based_rot", [1], (), action(0, 1, 0, 1)),
+    ],
+)
+def test_section_17_rule_based_lays_the_card_that_comes_nearest(name, hand, corridor, expected):
+    env = make(**PATHS_2)
+    assert int(bot(env, name)(with_hand(env, hand, corridor))) == expected
 
 
 def test_every_rule_of_the_page_is_tested():

@@ -108,9 +108,10 @@ def test_the_last_two_tricks_are_solved_over_all_legal_deals(endgames):
     states = schafkopf_endgames.states(some)
     solve = jax.jit(jax.vmap(lambda state: endgame.mean_payouts(env, state, state.current_player, 2)))
     earlier = [each for each in endgames if each.tricks == 3][:4]
-    act = solving(env, lambda key, state, player: jnp.int32(ASKED), 2)
+    act = solving(env, lambda key, state, player: ASKED + jax.random.randint(key, (), 0, 1), 2)
     reply = jax.jit(jax.vmap(lambda state: act(jax.random.key(0), state, state.current_player)))
-    replies, others = np.split(np.asarray(reply(schafkopf_endgames.states(some[:12] + earlier))), [12])
+    with jax.debug_key_reuse(True):
+        replies, others = np.split(np.asarray(reply(schafkopf_endgames.states(some[:12] + earlier))), [12])
     assert (others == ASKED).all()
     assert all(int(action) in each.best for each, action in zip(some, replies, strict=False))
     for each, payouts in zip(some, np.asarray(solve(states)), strict=True):
@@ -141,7 +142,8 @@ def test_worlds_count_by_their_weight_or_are_chosen_by_it():
     worlds, weights = draws.several(draw, jax.random.key(0), None, 0, 64)
     assert float(weights.mean()) == pytest.approx(1)
     np.testing.assert_allclose(np.log2(weights / weights[np.argmin(worlds)]), worlds - worlds.min(), atol=1e-5)
-    worlds, weights = draws.several(draw, jax.random.key(0), None, 0, 512, 8)
+    with jax.debug_key_reuse(True):
+        worlds, weights = draws.several(draw, jax.random.key(0), None, 0, 512, 8)
     assert (weights == 1).all()
     np.testing.assert_allclose(np.bincount(worlds) / 512, np.array([1, 2, 4, 8]) / 15, atol=0.02)
     impossible = lambda *arguments: ((w := draw(*arguments)[0]), jnp.where(w == 3, 0.0, -jnp.inf))  # noqa: E731
@@ -187,6 +189,15 @@ def test_a_network_is_taken_at_its_word_where_it_is_sure():
             act = Thinker(favourite(model, leaning, sure), lambda *_, other=1 - expected: jnp.int32(other))
             chosen = int(act(jax.random.key(0), state, state.current_player))
             assert chosen == (expected if is_sure else 1 - expected)
+
+
+def test_whoever_searches_is_known_as_an_agent_that_thinks(monkeypatch):
+    """So it is asked only where it is to move and has a choice, also as a rival in a training."""
+    env = jaxgames.make("schafkopf")
+    for loads in ("load", "load_honest"):
+        monkeypatch.setattr(networks, loads, lambda network, env: (None, None))
+    for spec in ("pimc:1,1", "pimc:1,1,endgame=1", "infer:some,1,1", "worlds:some,1"):
+        assert isinstance(agents.make(spec, env), Thinker), spec
 
 
 def test_bad_budgets_are_refused_in_a_sentence():

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import itertools
+import sys
 import types
 
 import jax
@@ -11,11 +12,11 @@ import numpy as np
 import pytest
 
 import jaxgames
-from agents import checkpoints, networks, worlds
+from agents import checkpoints, inference, networks, worlds
 from agents.networks import Model, Output
 from agents.search import draws, endgame, guided, moves, playout, tree
 from agents.search.pimc import read_search, search_worlds
-from agents.search.rollouts import gains, roll_out
+from agents.search.rollouts import gains, roll_out, rollouts
 from agents.skullking import rule_based
 from jaxgames.options import UserError
 from jaxgames.skullking.cards import BID, BID_TABLE, PLAYING
@@ -85,7 +86,9 @@ def test_a_tree_in_worlds_of_every_simulation_is_that_of_a_plain_loop(redraws):
     begin_one = jax.jit(begin)
     roots = [kuhn(deck) for deck in itertools.permutations(range(3))]
     keys = jax.random.split(jax.random.key(0), len(roots))
-    for root, key, visits in zip(roots, keys, np.asarray(grow(together(roots), keys)), strict=True):
+    with jax.debug_key_reuse(True):
+        found = np.asarray(grow(together(roots), jax.random.clone(keys)))
+    for root, key, visits in zip(roots, keys, found, strict=True):
         # Half of every payoff and half of the exploration choose as both whole ones do.
         plain = plain_search.uct(env, lambda key, root=root: begin_one(key, root), key, 24, 2 * 0.7)
         assert {int(a): int(visits[a]) for a in np.flatnonzero(visits)} == plain
@@ -300,6 +303,37 @@ def test_rollouts_keep_the_likeliest_and_the_better_half_in_ever_more_worlds(mon
     expected = [plain(key) for key in keys]
     assert chosen.tolist() == expected
     assert len(set(expected)) > 1
+
+
+def test_a_spec_of_rollouts_says_who_plays_on_for_what_and_in_which_worlds(monkeypatch):
+    """Rivals are expected to bid as they play, and known by their bids."""
+    env, here = few_cards(), sys.modules[rollouts.__module__]
+    for module, name, stand_in in (
+        (networks, "load_honest", lambda network, env: (network, "params")),
+        (networks, "network_agent", lambda model, params, greedy: "greedily" if greedy else "by chance"),
+        (playout, "agent_choice", lambda agent: f"itself {agent}"),
+        (playout, "points", lambda env: "points"),
+        (playout, "wins", lambda env: "wins"),
+        (draws, "legal", lambda env: "any"),
+        (draws, "sensible", lambda env, draw, choose: f"{draw}, bids as {choose}"),
+        (inference, "by_bids", lambda env, choose: f"likely for {choose}"),
+        (inference, "by_policy", lambda env, model, params: f"likely for {model}"),
+        (here, "decider", lambda env, spec: spec),
+        (here, "roll_out", lambda *arguments: arguments),
+    ):
+        monkeypatch.setattr(module, name, stand_in)
+
+    def said(options):
+        return rollouts(env, "net", **options).think[3:]
+
+    me, worlds = "itself by chance", "any, bids as itself by chance"
+    assert said({}) == (64, 4, 0.5, worlds, me, me, "points", 1)
+    numbers = {"worlds": "8", "actions": "2", "margin": "1", "candidates": "3"}
+    assert said(numbers) == (8, 2, 1.0, worlds, me, me, "points", 3)
+    bids = {"rivals": "rule", "belief": "bids", "aim": "wins", "style": "greedy"}
+    expected = ("likely for rule, bids as rule", "itself greedily", "rule", "wins")
+    assert said(bids)[3:-1] == expected
+    assert said({"belief": "policy"})[3] == f"likely for net, bids as {me}"
 
 
 def few_cards():

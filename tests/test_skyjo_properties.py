@@ -18,6 +18,7 @@ from jaxgames import vector
 from jaxgames.skyjo.cards import COPIES, MIN_VALUE, NUM_VALUES, VALUES, Hand, Slot, num_dealt
 from jaxgames.skyjo.chance import draw_order, prepare_next_deck
 from jaxgames.skyjo.facts import in_draw_pile
+from jaxgames.skyjo.observe import unseen_counts
 from jaxgames.skyjo.script import has_script
 from tests.support import ROOT, checked_random_play, random_states
 
@@ -306,10 +307,79 @@ def test_a_world_of_a_scripted_game_leaves_the_script():
     assert (np.asarray(world.next_deck) != VALUES).any()
 
 
+def plain_bot(name, env, state, unseen):
+    """The actions that section 15 lets this bot choose from in a position: one, or any hidden card."""
+    legal = set(np.flatnonzero(compiled(env)[2](state)).tolist())
+    if (state.reveals_left > 0).any():
+        return {min(legal)} if name == "macro_greedy" else legal
+    board, cards = state.status[state.current_player], state.cards[state.current_player].astype(int)
+    known, hidden = np.flatnonzero(board == Slot.FACE_UP), np.flatnonzero(board == Slot.HIDDEN)
+    column = {slot: [other for other in known if other % 4 == slot % 4 and other != slot] for slot in range(12)}
+    top, drawn, flips = int(state.discard[state.discard_size - 1]), int(state.hand), state.hand_use == Hand.THROWN
+    values = np.arange(NUM_VALUES) + MIN_VALUE
+    mean = (unseen * values).sum() / unseen.sum()
+
+    def gain(slot, card):
+        old = cards[slot] if slot in known else mean
+        completes = [cards[other] for other in column[slot]] == [card, card]
+        return old + 2 * card if completes else old - card
+
+    def best(card):
+        return max(gain(slot, card) for slot in (*known, *hidden))
+
+    def first(slots, worth):
+        return {max(sorted(slots), key=lambda slot: (round(worth(slot), 4), -slot))}
+
+    if name == "macro_greedy":
+        moves = {slot: gain(slot, top) for slot in (*known, *hidden)}
+        moves |= {12 + slot: (cards[slot] if slot in known else mean) - mean for slot in (*known, *hidden)}
+        action = first(moves, moves.get)
+        return action if moves[min(action)] >= 1 else {24 + min(hidden)}
+
+    sums = [
+        cards[status == Slot.FACE_UP].sum() + 760 / 150 * (status == Slot.HIDDEN).sum()
+        for cards, status in zip(state.cards.astype(int), state.status, strict=True)
+    ]
+    own = sums.pop(int(state.current_player))
+    hurries = {"information_first_flip": 12 - len(hidden) < 7, "end_round_aggro": min(sums) - own > 10}.get(name, False)
+    wanted = set()
+    for rows in ([slot for slot in known if slot % 4 == place] for place in range(4)):
+        if rows:
+            held = [cards[slot] for slot in rows]
+            wanted.add(max(held, key=held.count))  # the first of equals
+    lowest, highest = (min(cards[known], default=99), max(cards[known], default=-99))
+    greedy = (top <= (2 if 12 - len(hidden) < 6 else 4), drawn <= 2 or drawn <= lowest - 1 < 90)
+    takes, keeps = {
+        "column_hunter": (top in wanted or top <= 1, drawn in wanted or drawn <= 2),
+        "risk_aware_unknown_replacement": (top <= 4, drawn <= 4),
+        "anti_discard": (top <= -1, drawn <= 1),
+        "ev_greedy": (
+            best(top) >= sum(n * max(best(card), 2) for n, card in zip(unseen, values, strict=True)) / unseen.sum(),
+            best(drawn) >= 2,
+        ),
+    }.get(name, greedy)
+    if {0, 1} & legal:
+        return {int(takes and not hurries)}
+    if {2, 3} & legal:
+        return {2 if keeps and not hurries else 3}
+    if name == "ev_greedy":
+        slots = {min(hidden)} if flips else first((*known, *hidden), lambda slot: gain(slot, drawn))
+    elif name == "column_hunter":
+        equal = {slot: sum(cards[other] == drawn for other in column[slot]) for slot in range(12)}
+        worth = lambda slot: (0, 20, 50)[equal[slot]] + (cards[slot] - drawn if slot in known else 2)  # noqa: E731
+        slots = first(hidden if flips else (*known, *hidden), worth)
+    elif hurries or flips or not len(known) or (name.startswith("risk") and highest < 7 and drawn <= 2):
+        slots = set(hidden)
+    else:
+        slots = first(known, lambda slot: cards[slot])
+    return {4 + int(slot) for slot in slots}
+
+
 @pytest.mark.parametrize("name", ["macro_greedy", "ev_greedy", *HEURISTICS])
-def test_bots_are_legal_and_do_not_peek(name):
+def test_bots_do_what_the_rules_page_says_and_do_not_peek(name):
+    """Section 15 in plain Python, without the moves by chance; the same answer in a world that looks alike."""
     env = MACRO if name == "macro_greedy" else DECISION
-    act, states = agents.make(name, env), sampled(env)
+    act, states = agents.make(f"{name}:0" if name in HEURISTICS else name, env), sampled(env)
 
     @jax.jit
     def choices(key, states):
@@ -317,12 +387,24 @@ def test_bots_are_legal_and_do_not_peek(name):
         worlds = jax.vmap(env.determinize)(world_keys, states, states.current_player)
         real = jax.vmap(act)(act_keys, states, states.current_player)
         other = jax.vmap(act)(act_keys, worlds, states.current_player)
-        return real, other, jax.vmap(env.is_legal)(states, real)
+        return real, other, jax.vmap(unseen_counts)(states, states.current_player)
 
-    real, other, legal = choices(jax.random.key(8), states)
+    real, other, unseen = jax.device_get(choices(jax.random.key(8), states))
     np.testing.assert_array_equal(real, other)
-    assert legal.all()
+    for i, (action, counted) in enumerate(zip(real, unseen, strict=True)):
+        state = jax.tree.map(lambda leaf, i=i: leaf[i], jax.device_get(states))
+        assert int(action) in plain_bot(name, env, state, counted), env.render(state)
     assert agents.make("rule", env) is not None
+
+
+def test_a_bot_that_always_plays_by_chance_plays_anything_that_is_legal():
+    act, states = agents.make("anti_discard:1", DECISION), jax.device_get(sampled(DECISION))
+    masks = np.asarray(jax.jit(jax.vmap(DECISION.legal_action_mask))(states))
+    most = np.argmax(masks.sum(1) * (states.reveals_left == 0).all(1))
+    state = jax.tree.map(lambda leaf: leaf[most], states)
+    keys = jax.random.split(jax.random.key(0), 200)
+    chosen = jax.jit(jax.vmap(lambda key, state: act(key, state, state.current_player), (0, None)))(keys, state)
+    assert set(np.asarray(chosen).tolist()) == set(np.flatnonzero(masks[most]).tolist())
 
 
 def test_bots_refuse_the_other_action_mode():

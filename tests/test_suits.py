@@ -11,9 +11,9 @@ import jaxgames
 from agents import networks
 from jaxgames.options import UserError
 from jaxgames.schafkopf.cards import FIRST_CARD, NAMES, SAUSPIEL, SOLO, SUIT_LETTERS, WENZ
-from tests.magictrick_games import multiples, play_out, start, take
+from tests.magictrick_games import deck_of, multiples, play_out, start, take
 from tests.schafkopf_positions import given
-from train.seeing import secrets_of
+from train.seeing import secrets_of, with_critic
 
 # No hand has the same cards of two suits: those are alike, and come in the order of their names.
 DEAL = "GA GK G9 G8 EO HA S7 E9 | G7 GO HO SO EU GU HX EK | GX SU HU H9 EA EX SA S9 | H7 H8 HK SX SK S8 E7 E8"
@@ -108,12 +108,37 @@ def test_a_hand_for_solo_herz_is_seen_as_one_for_any_other_suit_with_a_mark():
     assert int(plays(herz)[choice]) == SOLO + SUIT_LETTERS.index("H")
 
 
+def test_suits_come_in_the_order_of_their_cards_however_high_those_of_another_are():
+    """Two low cards of Gras before the ace of Eichel, which is seen as one of Schellen; Herz stays."""
+    hand = ["G7", "G8", "EA", "SU", "HO", "HA", "HK", "H9"]
+    rest = [card for card in NAMES if card not in hand]
+    env, state = given(" | ".join(" ".join(each) for each in (hand, rest[:8], rest[8:16], rest[16:])))
+    seen = np.asarray(eyes(env)[1](state, 0)[env.layout("full")["hand"].slice])
+    assert {NAMES[card] for card in np.flatnonzero(seen)} == {*hand, "SA"} - {"EA"}
+
+
+def test_the_called_suit_has_its_place_for_a_hand_of_seven_trumps_too():
+    """Seat 3 calls Schellen; seat 0 might have played Solo Herz."""
+    deal = " ".join(token if token == "|" else renamed(token, HERZ, 0) for token in LONG.split())
+    env, state = given(deal, "0 0 0 1 10 10 10 10")
+    seen = np.asarray(eyes(env)[1](state, 0))
+    hand, suit = (seen[env.layout("full")[name].slice] for name in ("hand", "suit"))
+    assert "".join(np.array(list(SUIT_LETTERS))[suit > 0]) == "E"
+    assert {NAMES[card] for card in np.flatnonzero(hand)} >= {"HA", "HX", "H9", "H8"}
+
+
 def test_hidden_cards_reach_a_critic_in_the_same_order():
     env, state, other, _ = both(*CASES["Solo Gras or Herz"])
-    model, *_ = eyes(env)
-    here, there = (model.arranged(each, 0, secrets_of(env, each, 0)) for each in (state, other))
+    critic = with_critic(eyes(env)[0], 4)
+
+    @jax.jit
+    def secrets(state):
+        return critic.look(state, 0).secrets, critic.at_turn(state, 0)[0].secrets, secrets_of(env, state, 0)
+
+    (here, at_turn, plain), (there, _, _) = secrets(state), secrets(other)
     np.testing.assert_array_equal(here, there)
-    assert int(here.sum()) == int(secrets_of(env, state, 0).sum()) > 0
+    np.testing.assert_array_equal(here, at_turn)
+    assert int(here.sum()) == int(plain.sum()) > 0
 
 
 OTHER_BACKS = np.array([2, 6, 0, 3, 5, 1, 4])  # hearts keep their name
@@ -155,6 +180,30 @@ def test_the_suit_that_was_led_is_seen_first_and_hearts_in_their_own_place():
         assert int(state.trick[0]) == int(card)
         suits = np.asarray(look(state, int(state.current_player))[trick]).reshape(3, 15)[0, :7]
         assert suits.tolist() == (np.arange(7) == place).tolist()
+
+
+def test_suits_of_magic_trick_come_by_what_is_led_then_by_the_players_hidden_cards_then_by_all():
+    """Seat 0 has eight clubs, four stars and two hearts. The others play a moon each, then it throws a star away."""
+    stars, moons, clubs = range(4), range(16, 24), range(40, 48)
+    first = [*stars, 24, 25, *clubs]
+    rest = [card for card in range(56) if card not in first]
+    state = start(deck_of([first, rest[::3], rest[1::3], rest[2::3]]), leader=1)
+    look = magic_eyes()[2]
+
+    def hidden_cards(state):
+        """(of the player, of all), by place."""
+        hidden = 8 * np.asarray(look(state, 0))[-28:].reshape(4, 7)
+        return hidden[0].tolist(), hidden.sum(0).tolist()
+
+    def plays(state, suit):
+        cards = np.asarray(state.dealt[0, state.current_player])
+        return take(state, int(np.flatnonzero(np.isin(cards, suit))[0]), 28)
+
+    assert hidden_cards(state) == ([8, 4, 0, 2, 0, 0, 0], [8] * 7)
+    for _ in range(3):
+        state = plays(state, moons)
+    assert hidden_cards(state) == ([0, 8, 4, 2, 0, 0, 0], [5, 8, 8, 8, 8, 8, 8])
+    assert hidden_cards(plays(state, stars)) == ([8, 3, 0, 2, 0, 0, 0], [8, 7, 8, 8, 8, 8, 5])
 
 
 def test_revealed_slots_and_hidden_cards_follow_behind_the_mask():

@@ -93,12 +93,14 @@ def load(path: str, env: Env) -> tuple[Model, Params]:
         model = _read(env, manifest)
         expected = jax.eval_shape(lambda: _first_thoughts(model))[0]
     except (KeyError, TypeError, ValueError) as error:
-        raise checkpoints.CheckpointError(f"checkpoint: {path} is of a network that does not fit: {error}") from error
+        raise checkpoints.CheckpointError(
+            f"checkpoint: {path} is of a network that does not fit: {error}{_learned_with(env, manifest)}"
+        ) from error
     shapes, needed = (jax.tree.map(lambda leaf: tuple(leaf.shape), tree) for tree in (items["params"], expected))
     if shapes != needed:
         raise checkpoints.CheckpointError(
             f"checkpoint: {path} holds other parameters than its network needs in this game: "
-            f"{_first_difference(shapes, needed)}"
+            f"{_first_difference(shapes, needed)}{_learned_with(env, manifest)}"
         )
     return model, items["params"]
 
@@ -137,6 +139,16 @@ def _read(env: Env, manifest: dict[str, Any]) -> Model:
 def _frozen(value: Any) -> Any:
     """Lists as tuples, all the way down: fields of a module are hashable."""
     return tuple(map(_frozen, value)) if isinstance(value, (list, tuple)) else value
+
+
+def _learned_with(env: Env, manifest: dict[str, Any]) -> str:
+    """The options that a network learned with where those of this game are others: most often they are why it fails."""
+    others = [
+        f"{name}={value}"
+        for name, value in manifest.get("options", {}).items()
+        if env.options.get(name) != _frozen(value)
+    ]
+    return f". It learned with {', '.join(others)}" if others else ""
 
 
 def _first_difference(shapes: Any, needed: Any) -> str:

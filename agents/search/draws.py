@@ -58,6 +58,7 @@ def several(
     draw_key, choose_key = jax.random.split(key)
     keys = jax.random.split(draw_key, count * candidates)
     draw_all = jax.vmap(draw, in_axes=(0, None, None))
+    again = jax.random.clone(keys)
     worlds, log_weights = draw_all(keys, state, player)
     weights = jnp.exp(log_weights - log_weights.max())
     if candidates == 1:
@@ -68,4 +69,4 @@ def several(
     chosen = (jnp.cumsum(share) <= teeth[:, None]).sum(-1)
     chosen = jnp.minimum(chosen, count * candidates - 1)  # sums of floats may end below 1
     # Drawn again: of the many nothing is computed but what their weights need.
-    return draw_all(keys[chosen], state, player)[0], jnp.ones(count, jnp.float32)
+    return draw_all(again[chosen], state, player)[0], jnp.ones(count, jnp.float32)

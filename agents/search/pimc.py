@@ -6,6 +6,7 @@ import chex
 import jax
 import jax.numpy as jnp
 
+from agents.basic import as_thinker
 from agents.search import draws, playout, tree
 from agents.search.draws import Draw
 from agents.search.tree import Search
@@ -47,11 +48,13 @@ def solving(env: SchafkopfEnv, act: Callable, tricks: int):
 
     def decide(key: chex.PRNGKey, state: SchafkopfState, player: chex.Array) -> chex.Array:
         ends = is_endgame(state, tricks)
-        # Loops of one turn or none: under `vmap` a condition would let all games do both.
-        action = jax.lax.fori_loop(0, (~ends).astype(jnp.int32), lambda *_: act(key, state, player), jnp.int32(0))
+        # Loops of one turn or none: under `vmap` a condition would let all games do both. The key is copied as a loop
+        # of more turns would use it again.
+        search = lambda *_: act(jax.random.clone(key), state, player)  # noqa: E731
+        action = jax.lax.fori_loop(0, (~ends).astype(jnp.int32), search, jnp.int32(0))
         return jax.lax.fori_loop(0, ends.astype(jnp.int32), lambda *_: best_reply(env, state, player, tricks), action)
 
-    return decide
+    return as_thinker(decide)
 
 
 def read_search(
@@ -94,7 +97,7 @@ def search_worlds(env: Env, search: Search, num_worlds: int, draw: Draw, candida
         legal = env.legal_action_mask(state)
         return jnp.argmax(jnp.where(legal, visits(key, state, player), -1)).astype(jnp.int32)
 
-    return act
+    return as_thinker(act)
 
 
 def decider(env: Env, spec: str) -> playout.Choose:

@@ -61,7 +61,7 @@ def grow(env: Env, search: Search, world: Callable[[chex.PRNGKey], State], key: 
 
     def simulate(tree, x):
         fresh, key = x
-        root = world(key)
+        root = world(jax.random.clone(key))  # a stream of its own: all other words are hashes of the key
         walk = descend(env, search, tree, root, key)
         payoff = search.payoff(root, play_on(env, search.playout, root, walk.state, key)) / search.scale
         is_fresh = (jnp.arange(len(tree.parent)) == fresh) & walk.leaves

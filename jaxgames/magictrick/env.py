@@ -1,6 +1,7 @@
 """Magic Trick as an environment: options, sizes, and its rooms."""
 
 import dataclasses
+import functools
 from typing import ClassVar
 
 import chex
@@ -32,11 +33,15 @@ class MagicTrickEnv(Env[State]):
     observation: str = "v4"  # the version that `observe` shows unless told otherwise; v1-v3 show hidden values
 
     def __post_init__(self):
-        check_int(self.id, "num_players", self.num_players, NUM_SEATS, NUM_SEATS)
-        check_int(self.id, "num_hands", self.num_hands, 1, 8)
-        check_int(self.id, "first_leader", self.first_leader, -1, NUM_SEATS - 1)
+        set_option = functools.partial(object.__setattr__, self)
+        for name, low, high in (
+            ("num_players", NUM_SEATS, NUM_SEATS),
+            ("num_hands", 1, 8),
+            ("first_leader", -1, NUM_SEATS - 1),
+        ):
+            set_option(name, check_int(self.id, name, getattr(self, name), low, high))
+        set_option("zero_bid_prestige", check_bool(self.id, "zero_bid_prestige", self.zero_bid_prestige))
         check_choice(self.id, "reward", self.reward, rewards.SCHEMES)
-        check_bool(self.id, "zero_bid_prestige", self.zero_bid_prestige)
         check_choice(self.id, "observation", self.observation, sorted(observe.VERSIONS))
 
     @property

@@ -1,6 +1,7 @@
 """The Schafkopf environment: options, sizes, and its rooms."""
 
 import dataclasses
+import functools
 from typing import ClassVar
 
 import chex
@@ -38,15 +39,16 @@ class SchafkopfEnv(Env[State]):
     min_laufende_wenz: int = 2
 
     def __post_init__(self):
-        check_int(self.id, "num_players", self.num_players, 4, 4)
+        set_option = functools.partial(object.__setattr__, self)
+        set_option("num_players", check_int(self.id, "num_players", self.num_players, NUM_SEATS, NUM_SEATS))
         check_choice(self.id, "all_pass", self.all_pass, ("end", "play_out"))
         check_choice(self.id, "schwarz", self.schwarz, ("tricks", "points"))
         check_choice(self.id, "called_ace_discard", self.called_ace_discard, ("strict", "loose"))
-        check_bool(self.id, "contra", self.contra)
+        set_option("contra", check_bool(self.id, "contra", self.contra))
         for name in ("tariff_sauspiel", "tariff_solo", "tariff_extra", "tariff_laufende"):
-            check_int(self.id, name, getattr(self, name), 0, 1000)
+            set_option(name, check_int(self.id, name, getattr(self, name), 0, 1000))
         for name in ("min_laufende", "min_laufende_wenz"):
-            check_int(self.id, name, getattr(self, name), 1, 15)
+            set_option(name, check_int(self.id, name, getattr(self, name), 1, 15))
 
     @property
     def num_actions(self) -> int:

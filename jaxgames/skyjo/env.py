@@ -79,19 +79,25 @@ class SkyjoEnv(Env[State]):
         check_choice(self.id, "reward_mode", self.reward_mode, ("mixed", "win_loss", "round_score", "score_margin"))
         check_choice(self.id, "tie_rule", self.tie_rule, ("lowest_index", "shared"))
         check_choice(self.id, "ruleset", self.ruleset, tuple(RULESETS))
-        check_bool(self.id, "manual_initial_reveals", self.manual_initial_reveals)
-        check_bool(self.id, "ender_tie_doubles", self.rules.ender_tie_doubles)
-        check_choice(self.id, "ender_double", self.rules.ender_double, ("positive", "any"))
-        check_int(self.id, "max_clears_per_round", self.rules.max_clears_per_round, 0, NUM_COLUMNS)
-        check_choice(self.id, "cleared_cards", self.rules.cleared_cards, ("out", "discard"))
-        check_bool(self.id, "final_reveal_clears", self.rules.final_reveal_clears)
-        check_choice(self.id, "later_start", self.rules.later_start, ("highest_sum", "ender"))
+        set_option("manual_initial_reveals", check_bool(self.id, "manual_initial_reveals", self.manual_initial_reveals))
+        _ = self.rules  # checks the others
 
     @functools.cached_property
     def rules(self) -> Rules:
-        """The choices in force: the ruleset's, but for those made singly."""
+        """The choices in force, checked: the ruleset's, but for those made singly."""
         single = {name: getattr(self, name) for name in Rules._fields}
-        return RULESETS[self.ruleset]._replace(**{name: value for name, value in single.items() if value is not None})
+        made = {name: value for name, value in single.items() if value is not None}
+        chosen = RULESETS[self.ruleset]._replace(**made)
+        return Rules(
+            ender_tie_doubles=check_bool(self.id, "ender_tie_doubles", chosen.ender_tie_doubles),
+            ender_double=check_choice(self.id, "ender_double", chosen.ender_double, ("positive", "any")),
+            max_clears_per_round=check_int(
+                self.id, "max_clears_per_round", chosen.max_clears_per_round, 0, NUM_COLUMNS
+            ),
+            cleared_cards=check_choice(self.id, "cleared_cards", chosen.cleared_cards, ("out", "discard")),
+            final_reveal_clears=check_bool(self.id, "final_reveal_clears", chosen.final_reveal_clears),
+            later_start=check_choice(self.id, "later_start", chosen.later_start, ("highest_sum", "ender")),
+        )
 
     @property
     def manual_setup(self) -> bool:
