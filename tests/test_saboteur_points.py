@@ -10,7 +10,8 @@ import pytest
 import jaxgames
 from agents.networks import pointer
 from jaxgames.saboteur import observe, points
-from jaxgames.saboteur.cards import BOTTOM, LEFT, RIGHT, TOP
+from jaxgames.saboteur.cards import BOTTOM, LEFT, NUM_PATHS, OPEN, RIGHT, TOP
+from jaxgames.saboteur.rules import decode, held
 from tests.test_saboteur_rules import action, deal, frontier, play
 
 SIZES = [{"num_players": 3}, {"num_players": 10, "rounds": 1}, {"variant": "paths", "num_players": 2, "goal_x": 3}]
@@ -241,3 +242,31 @@ def test_a_network_is_told_of_the_gold_that_its_player_has_seen():
     for seat, is_saboteur, seen in ((1, 0, [0, 0, 0, 0, 0, 0]), (2, 1, [0, 1, 0, 0, 1, 0])):
         facts = np.asarray(told_to_a_network(env, state, seat)[1])
         assert (facts[2], facts[known].tolist()) == (is_saboteur, seen)
+
+
+def test_choices_that_do_the_same_are_one():
+    """SB-20: equal cards in different slots, and a card that looks alike both ways; the first stands for all."""
+    for options in (SIZES[0], SIZES[2]):
+        env = make(**options)
+        states = digging_states(env)
+        legal, actions, _, _ = jax.device_get(jitted(env)(states))
+        merged = jax.jit(jax.vmap(lambda state, legal, env=env: points.merged(env, state, legal.astype(jnp.float32))))
+        found = np.asarray(merged(states, legal))
+        kinds = np.asarray(jax.vmap(lambda state: held(state, state.current_player))(states))
+        for i in range(COUNT):
+            expected = {}
+            for choice in np.flatnonzero(legal[i]):
+                expected.setdefault(effect(env, kinds[i], int(actions[i, choice])), [int(choice), 0])[1] += 1
+            assert dict(expected.values()) == {int(c): found[i, c] for c in np.flatnonzero(found[i])}
+
+
+def effect(env, kinds, action):
+    """What an action does, whichever copy of a card does it."""
+    move = jax.tree.map(int, decode(env, action))
+    if move.skips:
+        return "skip"
+    kind = int(kinds[move.slot])
+    if move.on_board:
+        shown = tuple(OPEN[kind][move.orientation]) if kind < NUM_PATHS else ()
+        return kind, move.cell, shown
+    return (kind, "discard") if move.discards else (kind, move.tool, move.target)

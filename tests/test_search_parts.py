@@ -19,6 +19,8 @@ from agents.search.pimc import read_search, search_worlds
 from agents.search.rollouts import gains, roll_out, rollouts
 from agents.skullking import rule_based
 from jaxgames.options import UserError
+from jaxgames.saboteur import SaboteurEnv
+from jaxgames.saboteur.state import MINERS, SABOTEURS, UNDECIDED
 from jaxgames.skullking.cards import BID, BID_TABLE, PLAYING
 from tests import plain_search, sixth_game
 from tests.sixth_game import BET, PASS, KuhnEnv
@@ -428,6 +430,26 @@ def test_wins_are_shared_at_the_end_and_expected_by_the_lead_before():
     np.testing.assert_allclose(worth([80, 0, 0], 1)[0], 0.8413**2, atol=1e-3)  # sixteen cards to come
     with pytest.raises(UserError, match="aim=wins"):
         playout.wins(KUHN)
+
+
+def test_saboteurs_win_by_role_and_diggers_of_paths_share_the_gold():
+    """SB-45 without its sign; whoever took the nuggets. In paths what the others get is not held against them."""
+    env = jaxgames.make("saboteur", num_players=3)
+    roles = jnp.zeros((3, 4), bool).at[1, 2].set(True)
+    root = types.SimpleNamespace(round=1, roles=roles)
+    for winner, expected in ((MINERS, [1, 1, 0]), (SABOTEURS, [0, 0, 1])):
+        end = types.SimpleNamespace(round=2, winners=jnp.array([MINERS, winner, UNDECIDED]))
+        assert playout.wins(env)(root, end).tolist() == expected
+    assert [playout.side_of(env, root, player).tolist() for player in (0, 2)] == [[1, 1, 0], [0, 0, 1]]
+    assert playout.side_of(KUHN, root, 1).tolist() == [False, True]
+
+    paths = jaxgames.make("saboteur", variant="paths", num_players=2)
+    start, end = (types.SimpleNamespace(scores=jnp.array(scores)) for scores in ([0, 0], [9, 10]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SaboteurEnv, "scores", lambda env, state: state.scores)
+        assert playout.points(paths)(start, end).tolist() == [9, 10]
+    with pytest.raises(UserError, match="aim=wins"):
+        playout.wins(paths)
 
 
 @pytest.mark.parametrize("game", jaxgames.games())

@@ -16,7 +16,7 @@ import pytest
 
 import agents
 import jaxgames
-from agents.basic import Thinker
+from agents.basic import Either, Thinker
 from jaxgames.magictrick.cards import BID as BID_0
 from jaxgames.magictrick.cards import PASS as PASS_BID
 from jaxgames.options import UserError
@@ -339,6 +339,22 @@ def test_who_is_sure_does_not_think():
     jax.effects_barrier()
     assert set(range(6, 16, 2)) <= set(thought)
     assert len(thought) <= 3 * 2  # three parts of two games, where all eight would have been four
+
+
+def test_who_plays_by_role_is_asked_where_its_role_is():
+    """Either of two agents by the parity of a number, in both ways round: each agent speaks for its own games alone."""
+    numbers = jnp.arange(16)
+    states = Waiting(numbers % 2 == 1, numbers // 4 % 2, jnp.ones((16, 3), bool))
+    is_odd = lambda state, player: state.done  # noqa: E731
+    first, second = (lambda key, state, player, a=a: jnp.int32(a) for a in (5, 6))
+    both = [Either(is_odd, first, second), Either(is_odd, second, first)]
+    parts = matches.deciders(both, states.current_player, states, states.current_player)
+    assert [agent for agent, _ in parts] == [first, second]  # each is asked once
+    expected = np.where(numbers % 2 == numbers // 4 % 2, 5, 6)
+    np.testing.assert_array_equal(np.where(parts[0][1], 5, 6), expected)
+    np.testing.assert_array_equal(parts[0][1], ~parts[1][1])
+    chosen = jax.vmap(lambda state, player: both[0](None, state, player))(states, states.current_player)
+    np.testing.assert_array_equal(chosen, np.where(numbers % 2 == 1, 6, 5))
 
 
 def test_schafkopf_counts_cents_a_game_and_seat_and_deals_won():

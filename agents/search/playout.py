@@ -98,14 +98,15 @@ def play_on(env: Env, choose: Choose, root: StateT, state: StateT, key: chex.PRN
 def play_on_at(
     env: Env, player: chex.Array, own: Choose, others: Choose, root: StateT, state: StateT, key: chex.PRNGKey
 ) -> StateT:
-    """As `play_on`, `own` deciding for the player and `others` for everybody else.
+    """As `play_on`, `own` deciding for the player and its side (`side_of`) and `others` for everybody else.
 
     Worlds wait for each other until all are at the player's turn, so that a network in one seat is asked once a turn.
     """
+    is_own = side_of(env, root, player)
 
     def is_theirs(carry):
         _, state = carry
-        return ~is_over(env, root, state) & (state.current_player != player)
+        return ~is_over(env, root, state) & ~is_own[state.current_player]
 
     def their_turn(carry):
         number, state = carry
@@ -118,6 +119,14 @@ def play_on_at(
 
     start = (jnp.uint32(0), state)
     return jax.lax.while_loop(lambda carry: ~is_over(env, root, carry[1]), turns, start)[1]
+
+
+def side_of(env: Env, root: Any, player: chex.Array) -> chex.Array:
+    """bool[seat]: who is no rival of the player in the world `root`: itself, in Saboteur all of its role."""
+    if isinstance(env, SaboteurEnv) and env.variant == "full":
+        roles = root.roles[root.round, : env.num_players]
+        return roles == roles[player]
+    return jnp.arange(env.num_players) == player
 
 
 def random_choice(env: Env) -> Choose:

@@ -47,7 +47,8 @@ def rollouts(
     played at once.
 
     Worlds are played on by the network, sampled or greedy (`style`), in all seats, or by the agent `rivals` in those of
-    the others: who knows whom it plays, plans better. `aim` is points above the others' mean; in Skull King also wins.
+    the others (in Saboteur, of the other role): who knows whom it plays, plans better. `aim` is points above the
+    others' mean; in Skull King also the win of the game, in Saboteur that of the round for one's role.
     """
     from agents import networks
     from agents.inference import by_bids, by_policy

@@ -214,12 +214,13 @@ def merged(env: "SaboteurEnv", state: State, values: chex.Array) -> chex.Array:
     kinds = held(state, state.current_player)
     is_first = jnp.argmax(kinds[:, None] == kinds, axis=-1)[:, None] == jnp.arange(MAX_HAND)  # [slot, first like it]
     is_alike = (open_sides(kinds, jnp.array(False)) == open_sides(kinds, jnp.array(True))).all(-1)[:, None, None]
-    first_tool, first_rest = _first_tool_choice(env), env.first_discard - env.first_tool_action + _first_tool_choice(env)
+    first_tool = _first_tool_choice(env)
     board = values[:first_tool].reshape(MAX_HAND, -1, 2)
     both = jnp.stack([board.sum(-1), jnp.zeros_like(board[..., 0])], axis=-1)
     parts = [jnp.where(is_alike, both, board)]
     if env.variant == "full":
-        parts += [values[first_tool:first_rest].reshape(MAX_HAND, -1), values[first_rest:].reshape(MAX_HAND, 1)]
+        tools, discards = jnp.split(values[first_tool:], [env.first_discard - env.first_tool_action])
+        parts += [tools.reshape(MAX_HAND, -1), discards[:, None]]
     together = [jnp.einsum("sf,s...->f...", is_first.astype(values.dtype), part).ravel() for part in parts]
     return jnp.concatenate(together if env.variant == "full" else [*together, values[first_tool:]])
 

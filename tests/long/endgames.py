@@ -2,7 +2,7 @@
 
 Solves every stored endgame again by trying everything in every legal deal, and compares what is stored, what the solver
 of the agents says, and what the agent plays. Then the same in fresh endgames from games of rule-based and random
-players, of which `--write` makes the stored ones.
+players, of which `--write` makes the stored ones. `--agent` asks instead how often any agent finds a best reply.
 """
 
 import functools
@@ -21,14 +21,18 @@ MOST_TRICKS = 3
 MOST_DEALS = 90  # of an endgame worth its time
 
 
-def endgames(fresh: int = 0, seed: int = 0, write: bool = False):
+def endgames(fresh: int = 0, seed: int = 0, write: bool = False, agent: str = ""):
     """The search against trying everything in the last tricks of Schafkopf.
 
     Args:
         fresh: how many new positions.
         seed: of the new positions.
         write: store the new positions instead of checking the stored ones.
+        agent: count the best replies of this agent in the stored positions, and check nothing.
     """
+    if agent:
+        count_best_replies(agent, read())
+        return
     found = [] if write else read()
     if found:
         positions = [jax.tree.map(lambda leaf, i=i: leaf[i], states(found)) for i in range(len(found))]
@@ -71,6 +75,24 @@ def report(name: str, found: list[Endgame], positions: list) -> None:
     alone = sum(each.num_deals == 1 for each in found)
     by_tricks = {tricks: sum(each.tricks == tricks for each in found) for tricks in (2, 3)}
     print(f"{name}: the best reply in all of {len(found)} endgames, tricks {by_tricks}, {alone} with one legal deal")
+
+
+def count_best_replies(spec: str, found: list[Endgame]) -> None:
+    """In how many of these positions an agent plays a best reply, and what its other replies cost on average."""
+    env = programs()[0]
+    act, positions = agents.make(spec, env), states(found)
+    keys = jax.random.split(jax.random.key(0), len(found))
+    replies = np.asarray(jax.jit(jax.vmap(act))(keys, positions, positions.current_player))
+    lost = [
+        (max(each.payouts.values()) - each.payouts[int(reply)]) / each.num_deals
+        for each, reply in zip(found, replies, strict=True)
+    ]
+    groups = {f"{tricks} tricks": [each.tricks == tricks for each in found] for tricks in (2, 3)}
+    for name, which in {**groups, "one legal deal": [each.num_deals == 1 for each in found]}.items():
+        some = np.array(lost)[which]
+        print(
+            f"{spec}, {name}: a best reply in {(some == 0).sum()} of {len(some)}, {some.mean():.2f} cents lost on average"
+        )
 
 
 @functools.cache
