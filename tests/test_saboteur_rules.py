@@ -962,6 +962,8 @@ def test_section_17_who_has_found_the_gold_digs_there_and_looks_no_more():
     env = make(**FULL_3)
     state = with_hand(env, [cards.MAP, UPRIGHT, STRAIGHT], gold_at=2)
     assert int(bot(env, "role_greedy")(state)) == action(0, 8, -2)
+    assert int(bot(env, "role_greedy")(has_played(state, 1, cards.MAP, on=0))) == action(0, 8, -2)
+    assert int(bot(env, "role_greedy")(has_played(state, 0, cards.MAP, on=0))) == action(0, 8, 0)  # a stone
     knows = has_played(state, 0, cards.MAP, on=2)
     assert int(bot(env, "role_greedy")(knows)) == action(1, 0, 1)  # towards (8, 2), as near as over (1, 0)
 

@@ -183,9 +183,9 @@ def test_the_suit_that_was_led_is_seen_first_and_hearts_in_their_own_place():
 
 
 def test_suits_of_magic_trick_come_by_what_is_led_then_by_the_players_hidden_cards_then_by_all():
-    """Seat 0 has eight clubs, four stars and two hearts. The others play a moon each, then it throws a star away."""
-    stars, moons, clubs = range(4), range(16, 24), range(40, 48)
-    first = [*stars, 24, 25, *clubs]
+    """Seat 0 has six low clubs, four high stars and four hearts. The others play a moon each, then it throws a star."""
+    stars, moons, hearts, clubs = range(4, 8), range(16, 24), range(24, 28), range(40, 46)
+    first = [*stars, *hearts, *clubs]
     rest = [card for card in range(56) if card not in first]
     state = start(deck_of([first, rest[::3], rest[1::3], rest[2::3]]), leader=1)
     look = magic_eyes()[2]
@@ -199,11 +199,11 @@ def test_suits_of_magic_trick_come_by_what_is_led_then_by_the_players_hidden_car
         cards = np.asarray(state.dealt[0, state.current_player])
         return take(state, int(np.flatnonzero(np.isin(cards, suit))[0]), 28)
 
-    assert hidden_cards(state) == ([8, 4, 0, 2, 0, 0, 0], [8] * 7)
+    assert hidden_cards(state) == ([6, 4, 0, 4, 0, 0, 0], [8] * 7)
     for _ in range(3):
         state = plays(state, moons)
-    assert hidden_cards(state) == ([0, 8, 4, 2, 0, 0, 0], [5, 8, 8, 8, 8, 8, 8])
-    assert hidden_cards(plays(state, stars)) == ([8, 3, 0, 2, 0, 0, 0], [8, 7, 8, 8, 8, 8, 5])
+    assert hidden_cards(state) == ([0, 6, 4, 4, 0, 0, 0], [5, 8, 8, 8, 8, 8, 8])
+    assert hidden_cards(plays(state, stars)) == ([6, 3, 0, 4, 0, 0, 0], [8, 7, 8, 8, 8, 8, 5])
 
 
 def test_revealed_slots_and_hidden_cards_follow_behind_the_mask():
