@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 import jaxgames
+from agents import networks
 from agents.networks import pointer
+from agents.networks.model import likeliest_choice
+from agents.networks.policies import categorical
 from jaxgames.saboteur import observe, points
 from jaxgames.saboteur.cards import BOTTOM, LEFT, NUM_PATHS, OPEN, RIGHT, TOP
 from jaxgames.saboteur.rules import decode, held
@@ -258,6 +261,27 @@ def test_choices_that_do_the_same_are_one():
             for choice in np.flatnonzero(legal[i]):
                 expected.setdefault(effect(env, kinds[i], int(actions[i, choice])), [int(choice), 0])[1] += 1
             assert dict(expected.values()) == {int(c): found[i, c] for c in np.flatnonzero(found[i])}
+
+
+def test_the_likeliest_choice_counts_what_does_the_same_together():
+    """Two copies of a card at 1 each are likelier than another card at 1.5, which is the likeliest single choice."""
+    env = make(**SIZES[0])
+    model = networks.make("pointer", env, width=8)
+
+    @jax.jit
+    @jax.vmap
+    def both(state, legal):
+        alone = jnp.argmax(points.merged(env, state, legal.astype(jnp.float32)) == 1)
+        policy = categorical(jnp.log(jnp.where(jnp.arange(len(legal)) == alone, 1.5, 1.0)), legal)
+        return alone, policy.mode(), likeliest_choice(model, state, policy), points.merged(env, state, policy.widths)
+
+    states = digging_states(env)
+    alone, mode, chosen, weights = jax.device_get(both(states, jitted(env)(states)[0]))
+    has_copies = weights.max(-1) > 1.1
+    assert has_copies.sum() > COUNT / 2
+    for i in np.flatnonzero(has_copies & (weights[np.arange(COUNT), alone] == 1)):
+        assert mode[i] == alone[i]
+        assert chosen[i] == np.argmax(weights[i]) != alone[i]
 
 
 def effect(env, kinds, action):

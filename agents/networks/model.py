@@ -146,7 +146,7 @@ def decide(
     """The decision of `seat`, who is to move: sampled, or the most likely one."""
     view, legal = model.at_turn(state, seat)
     policy, out = judge(model, params, view, legal)
-    choice = policy.mode() if greedy else policy.sample(key)
+    choice = likeliest_choice(model, state, policy) if greedy else policy.sample(key)
     return Decision(
         kept=model.keep(state, seat, view, legal),
         choice=choice,
@@ -170,6 +170,13 @@ def judge(model: Model[StateT], params: Params, view: chex.ArrayTree, legal: che
     """What a network says about a view."""
     out = model.read(params, view)
     return model.policy(out.heads, legal), out
+
+
+def likeliest_choice(model: Model[StateT], state: StateT, policy: Policy) -> chex.ArrayTree:
+    """The likeliest choice, where those that do the same are one."""
+    if not isinstance(policy, Categorical):
+        return policy.mode()
+    return jnp.argmax(model.merged(state, policy.widths)).astype(jnp.int32)
 
 
 def network_agent(model: Model[StateT], params: Params, greedy: bool = False):
