@@ -177,8 +177,11 @@ def saboteur_sides(env: SaboteurEnv) -> Protocol:
     if env.variant != "full":
         raise agents.UserError(f"protocols: sides of saboteur need roles; the variant {env.variant!r} has none")
 
+    def is_saboteur(state, player):
+        return state.roles[state.round, player]
+
     def cast(miner, digger_of_traps):
-        return (Either(lambda state, player: state.roles[state.round, player], miner, digger_of_traps),)
+        return (Either(is_saboteur, miner, digger_of_traps),)
 
     return Protocol("gold_found_percent", float("nan"), np.zeros((1, env.num_players), int), gold_and_steps, cast=cast)
 

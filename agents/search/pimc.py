@@ -13,7 +13,6 @@ from agents.search.tree import Search
 from jaxgames import Env, State
 from jaxgames.options import check_choice, read_float, read_int
 from jaxgames.schafkopf import SchafkopfEnv
-from jaxgames.schafkopf import State as SchafkopfState
 
 # After a move of these games chance speaks: a simulation that knew what it will say would play with tomorrow's cards.
 CHANCE_AFTER_A_MOVE = ("skyjo", "saboteur")
@@ -46,7 +45,7 @@ def solving(env: SchafkopfEnv, act: Callable, tricks: int):
     """`act`, but for the last tricks of Schafkopf, which are solved."""
     from agents.search.endgame import best_reply, is_endgame
 
-    def decide(key: chex.PRNGKey, state: SchafkopfState, player: chex.Array) -> chex.Array:
+    def decide(key, state, player):
         ends = is_endgame(state, tricks)
         # Loops of one turn or none: under `vmap` a condition would let all games do both. The key is copied as a loop
         # of more turns would use it again.

@@ -90,9 +90,8 @@ def count_best_replies(spec: str, found: list[Endgame]) -> None:
     groups = {f"{tricks} tricks": [each.tricks == tricks for each in found] for tricks in (2, 3)}
     for name, which in {**groups, "one legal deal": [each.num_deals == 1 for each in found]}.items():
         some = np.array(lost)[which]
-        print(
-            f"{spec}, {name}: a best reply in {(some == 0).sum()} of {len(some)}, {some.mean():.2f} cents lost on average"
-        )
+        best = (some == 0).sum()
+        print(f"{spec}, {name}: a best reply in {best} of {len(some)}, {some.mean():.2f} cents lost on average")
 
 
 @functools.cache
