@@ -137,7 +137,7 @@ def learned(task, states, updates):
         steps=8,
         epochs=4,
         minibatches=4,
-        learning_rate=3e-3,  # a policy that is certain takes a choice for a forced move and learns no more
+        learning_rate=1e-3,  # at thrice the rate a policy may be certain too early, and learns no more
         final_learning_rate=1e-3,
         gamma=1.0,
         past_selves=2,
