@@ -188,12 +188,12 @@ def goal_distances(grid: Grid, cells: chex.Array) -> chex.Array:
     for column, row in grid.goal_cells:
         above = words[0] & jnp.uint32((2 << row) - 1)  # the goals lie in the first word of their column
         upwards = jnp.where(above != 0, row - 31 + jax.lax.clz(above).astype(jnp.int32), FAR)
-        downwards = jnp.full(grid.columns, FAR)
+        downwards = jnp.full(grid.columns, FAR, jnp.int32)
         for i in reversed(range(grid.words)):
             below = words[i] >> (row if i == 0 else 0)
             first = jax.lax.population_count((below & -below) - 1).astype(jnp.int32)
             downwards = jnp.where(below != 0, first + max(i * WORD - row, 0), downwards)
-        across = jnp.abs(jnp.arange(grid.columns) - column)
+        across = jnp.abs(jnp.arange(grid.columns, dtype=jnp.int32) - column)
         distances.append(jnp.minimum(jnp.minimum(upwards, downwards) + across, FAR).min())
     return jnp.stack(distances)
 
