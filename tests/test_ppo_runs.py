@@ -5,6 +5,7 @@ import dataclasses
 import errno
 import json
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -589,6 +590,38 @@ def test_what_is_wrong_is_said_with_exit_code_2_and_nothing_is_written(
     assert call(monkeypatch, ppo_skullking.main, *arguments) == 2
     assert message in " ".join(capsys.readouterr().err.split())
     assert sorted((path, path.stat().st_mtime_ns) for path in finished.parent.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"envs": "8"}, "envs must be an integer of 64 bits, got '8'"),
+        ({"envs": 8.0}, "envs must be an integer of 64 bits, got 8.0"),
+        ({"envs": None}, "envs must be an integer of 64 bits, got None"),
+        ({"envs": 2**70}, "envs must be an integer of 64 bits, got 1180"),
+        ({"keep": True}, "keep must be an integer of 64 bits, got True"),
+        ({"gamma": (0.9,)}, "gamma must be a finite number, got (0.9,)"),
+        ({"value_weight": float("nan")}, "value_weight must be a finite number, got nan"),
+        ({"learning_rate": "fast"}, "learning_rate must be a finite number, got 'fast'"),
+        ({"by_round": 1}, "by_round must be True or False, got 1"),
+        ({"start_from": 3}, "start_from must be text, got 3"),
+        ({"rivals": "random"}, "rivals must be a list, each text, got 'random'"),
+        ({"opponents": (3,)}, "opponents must be a list, each text, got (3,)"),
+        ({"widths": (16.5,)}, "widths must be a list, each an integer of 64 bits, got (16.5,)"),
+        ({"observation": None}, "observation must be one of 'ability', 'base', 'full', got None"),
+    ],
+)
+def test_a_setting_of_another_kind_is_named(settings, message):
+    with pytest.raises(UserError, match=re.escape(message)):
+        ppo_skullking.Config(**SETTINGS | settings)
+
+
+def test_a_config_with_a_setting_of_another_kind_is_refused_at_resume(copy, monkeypatch, capsys):
+    config = json.loads((copy / "config.json").read_text())
+    (copy / "config.json").write_text(json.dumps(config | {"steps": "16"}))
+    assert call(monkeypatch, ppo_skullking.main, "--resume", copy) == 2
+    assert f"{copy}/config.json is not the configuration of a run" in said(text := capsys.readouterr())
+    assert "steps must be an integer of 64 bits, got '16'" in said(text)
 
 
 def test_a_training_that_goes_wrong_keeps_the_last_good_checkpoint(tmp_path, quick_match, monkeypatch, capsys):

@@ -302,6 +302,51 @@ def test_an_exploiter_is_measured_in_its_one_seat_against_an_equal_share():
     assert exploit.at_one_seat(page, "model") == Task("model", measure="rotations")
 
 
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("envs=many", "envs must be an integer of 64 bits, got 'many'"),
+        ("envs=64.0", "envs must be an integer of 64 bits, got 64.0"),
+        ("gamma=None", "gamma must be a finite number, got None"),
+        ("total_steps=5", "total_steps is not for --setting to say"),
+        ("resume=elsewhere", "resume is not for --setting to say"),
+    ],
+)
+def test_settings_of_a_study_are_refused_by_name(tmp_path, setting, message):
+    with pytest.raises(UserError, match=message):
+        exploit.exploit(Exploit("kuhn", ("timid",), setting=(setting,), run=str(tmp_path / "study")))
+    assert not (tmp_path / "study").exists()
+
+
+@pytest.mark.parametrize(
+    ("config", "settings", "message"),
+    [
+        (Config, {"games": 3}, "games must be text, got 3"),
+        (Config, {"games": "any", "epochs": 1.5}, "epochs must be an integer of 64 bits, got 1.5"),
+        (Config, {"games": "any", "learning_rate": float("inf")}, "learning_rate must be a finite number, got inf"),
+        (Config, {"games": "any", "field": (1,)}, r"field must be a list, each text, got \(1,\)"),
+        (Config, {"games": "any", "seed": -1}, "seed must not be below 0, got -1"),
+        (Games, {"game": "kuhn", "agents": "bold", "out": "any"}, "agents must be a list, each text, got 'bold'"),
+        (Games, {"game": "kuhn", "agents": ("bold",), "out": None}, "out must be text, got None"),
+        (Expert, {"game": "kuhn", "network": "any", "learning_rate": -1.0}, "learning_rate must be above 0, got -1.0"),
+        (Expert, {"game": "kuhn", "network": "any", "seed": -1}, "seed must not be below 0, got -1"),
+        (Expert, {"game": "kuhn", "network": "any", "batch": 2.0}, "batch must be an integer of 64 bits, got 2.0"),
+        (Exploit, {"game": "kuhn", "agents": (1,)}, r"agents must be a list, each text, got \(1,\)"),
+    ],
+)
+def test_settings_of_another_kind_are_refused_before_anything_is_played(config, settings, message):
+    with pytest.raises(UserError, match=message):
+        config(**settings)
+
+
+def test_a_teacher_may_hold_other_braces(monkeypatch, tmp_path):
+    made = []
+    monkeypatch.setattr(make_games, "make", lambda games: made.append(games) or 1)
+    cfg = Expert("kuhn", "first", teacher="rollouts:{network},{worlds}", games=40)
+    assert expert.teach(cfg, "second", 1, tmp_path / "games.jsonl", tmp_path / "round") == 1
+    assert made[0].agents == ("rollouts:second,{worlds}",)
+
+
 def test_every_round_of_a_teacher_plays_other_deals(monkeypatch, tmp_path):
     made, studied = [], []
     monkeypatch.setattr(make_games, "make", lambda games: made.append(games) or 0)

@@ -217,6 +217,23 @@ def test_what_is_wrong_is_said_with_exit_code_2(finished, arguments, message, mo
     assert sorted(finished.parent.rglob("*")) == before
 
 
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"deals": 9.5}, "deals must be an integer of 64 bits, got 9.5"),
+        ({"seed": "x"}, "seed must be an integer of 64 bits, got 'x'"),
+        ({"agents": [1, 2]}, "agents must be a list, each text, got (1, 2)"),
+        ({"self_play": "yes"}, "self_play must be True or False, got 'yes'"),
+        ({"costs": 3}, "costs must be text, got 3"),
+    ],
+)
+def test_settings_of_another_kind_are_refused_at_resume(finished, tmp_path, monkeypatch, capsys, changes, message):
+    stored = json.loads((finished / "tournament.json").read_text())
+    (tmp_path / "tournament.json").write_text(json.dumps(stored | {"settings": stored["settings"] | changes}))
+    assert call(monkeypatch, "--resume", tmp_path) == 2
+    assert message in " ".join(capsys.readouterr().err.split())
+
+
 def test_a_full_disk_ends_a_tournament_with_a_sentence(tmp_path, monkeypatch, capsys):
     def no_room(*args):
         raise OSError(28, "No space left on device")

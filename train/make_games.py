@@ -50,6 +50,7 @@ class Games:
     """of the deals, and of the agents' own chance"""
 
     def __post_init__(self):
+        scripts.check_types("games", self)
         for name in ("games", "batch"):
             if getattr(self, name) < 1:
                 raise UserError(f"games: {name} must be at least 1, got {getattr(self, name)}")

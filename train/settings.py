@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from agents.checkpoints import Json
 from jaxgames.options import UserError
-from train import opponents
+from train import opponents, scripts
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -73,6 +73,7 @@ class PPO:
     """gradient steps on them after each update"""
 
     def __post_init__(self):
+        scripts.check_types("config", self)
         for name in ("total_steps", "envs", "steps", "epochs", "minibatches", "past_selves", "past_every"):
             if getattr(self, name) < 1:
                 raise UserError(f"config: {name} must be at least 1, got {getattr(self, name)!r}")

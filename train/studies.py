@@ -45,7 +45,10 @@ class StudyConfig:
     """checkpoints kept; older ones are deleted"""
 
     def at_least_one(self, *names: str) -> None:
-        """A UserError unless all these settings are above 0."""
+        """A UserError unless all these settings are above 0, and each is of its kind."""
+        scripts.check_types("config", self)
+        if self.seed < 0:
+            raise UserError(f"config: seed must not be below 0, got {self.seed}")
         for name in ("checkpoint_every", "keep", *names):
             if not getattr(self, name) > 0:
                 raise UserError(f"config: {name} must be above 0, got {getattr(self, name)!r}")

@@ -67,9 +67,9 @@ class Config(StudyConfig):
     """games at most that the result is measured on"""
 
     def __post_init__(self):
+        self.at_least_one("epochs", "chunk", "minibatch", "learning_rate", "final_learning_rate", "held_out")
         if not self.resume and not self.games:
             raise UserError("supervised: name a file of games, or --resume a folder")
-        self.at_least_one("epochs", "chunk", "minibatch", "learning_rate", "final_learning_rate", "held_out")
 
 
 class Decisions(NamedTuple):

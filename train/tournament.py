@@ -75,6 +75,7 @@ class Tournament:
     """write the table here as well, as <out>.md, .csv and .png"""
 
     def __post_init__(self):
+        scripts.check_types("tournament", self)
         if not self.resume and len(self.agents) < (1 if self.self_play else 2):
             raise UserError("tournament: name a game and at least two agents, or --resume a folder")
         if len(set(self.agents)) < len(self.agents):
