@@ -12,6 +12,7 @@ import socket
 import struct
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import chex
 import jax
@@ -29,7 +30,8 @@ from agents.checkpoints import CheckpointError
 from jaxgames.options import UserError
 from jaxgames.skullking import SkullKingEnv
 from tests.skullking_positions import deal
-from train import cards, compare, devices, evaluate, folders, make_games, ppo_skullking, publish, runs
+from tests.support import held_by_another
+from train import cards, compare, devices, evaluate, folders, locks, make_games, ppo_skullking, publish, runs
 from train.make_games import Games
 from train.protocols import protocol_of
 from train.scripts import remedy
@@ -247,6 +249,42 @@ class Full:
     def save(self, folder, item):
         folder.mkdir(parents=True)
         raise ValueError("RESOURCE_EXHAUSTED: Error writing: No space left on device [os_error_code='28']")
+
+
+def test_a_run_goes_on_in_one_process_at_a_time(copy, quick_match):
+    before = listing(copy)
+    with held_by_another(copy / "config.json"), pytest.raises(UserError, match="another process is at work"):
+        drive(resume=str(copy))
+    assert listing(copy) == before
+    assert drive(resume=str(copy)) == 0  # the other one was killed
+    assert drive(resume=str(copy)) == 0  # and this one has ended
+
+
+def test_a_run_that_has_just_begun_is_not_resumed_elsewhere(tmp_path, quick_match):
+    folder, refused = tmp_path / "new", []
+
+    def resume():
+        with pytest.raises(UserError, match="another process is at work") as refusal:
+            drive(resume=str(folder))
+        refused.append(refusal)
+
+    quick_match.append(resume)
+    assert drive(run=str(folder), **SETTINGS) == 0
+    assert refused
+
+
+def test_where_there_are_no_locks_nobody_is_held_up(tmp_path, monkeypatch):
+    def no_locks(*args):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    path = tmp_path / "file"
+    with locks.alone(path, "missing"):
+        assert not path.exists()
+    path.touch()
+    for patched in ({"flock": no_locks, "LOCK_EX": 2, "LOCK_NB": 4}, None):
+        monkeypatch.setattr(locks, "fcntl", patched and SimpleNamespace(**patched))
+        with locks.alone(path, "first"), locks.alone(path, "second"):
+            pass
 
 
 def test_a_folder_that_went_away_is_no_full_disk():

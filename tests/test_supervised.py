@@ -4,8 +4,10 @@ All on Kuhn poker, where every result is known.
 """
 
 import dataclasses
+import errno
 import json
 import shutil
+import signal
 import sys
 from types import SimpleNamespace
 
@@ -20,7 +22,8 @@ from agents import networks
 from jaxgames import records
 from jaxgames.options import UserError
 from tests.sixth_game import BET, PASS, KuhnEnv
-from train import expert, exploit, make_games, supervised
+from tests.support import held_by_another
+from train import expert, exploit, folders, make_games, studies, supervised
 from train.expert import Expert
 from train.exploit import Exploit
 from train.make_games import Games
@@ -92,6 +95,47 @@ def test_making_games_goes_on_to_the_same_bytes(games, tmp_path):
     assert copy.read_bytes() == games.read_bytes()
 
 
+def test_a_file_of_games_is_written_by_one_process_at_a_time(games, tmp_path):
+    copy = tmp_path / "kuhn.jsonl"
+    shutil.copy(games, copy)
+    cfg = Games("kuhn", ("bold", "timid"), str(copy), games=50, batch=16)
+    with (
+        held_by_another(tmp_path / ".kuhn.jsonl.lock"),
+        pytest.raises(UserError, match=r"another process is at work on .*kuhn\.jsonl"),
+    ):
+        make_games.make(cfg)
+    assert copy.read_bytes() == games.read_bytes()
+    assert make_games.make(cfg) == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["kuhn.jsonl"]
+
+
+@pytest.mark.parametrize("text", ["a letter without an end", "a letter\nwithout an end", "{}", "\n"])
+def test_a_file_of_something_else_is_left_as_it_is(tmp_path, text):
+    path = tmp_path / "letter.txt"
+    path.write_text(text)
+    with pytest.raises(UserError, match=r"letter\.txt holds games of other agents"):
+        make_games.make(Games("kuhn", ("bold", "timid"), str(path), games=40, batch=16))
+    assert path.read_text() == text
+
+
+def test_games_that_cannot_be_written_end_with_a_sentence(games, tmp_path, monkeypatch, capsys):
+    """In a folder's place, below a file, and where the disk is full: whole games are kept."""
+    copy = tmp_path / "kuhn.jsonl"
+    shutil.copy(games, copy)
+    order = Games("kuhn", ("bold", "timid"), str(copy), games=50, batch=16)
+    for out in (tmp_path, copy / "below.jsonl"):
+        assert make_games.make(dataclasses.replace(order, out=str(out))) == 1
+        assert "Stopped: " in capsys.readouterr().err
+
+    def full(*args):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(records, "write", full)
+    assert make_games.make(order) == 1
+    assert "No space left on device. Make room on the disk; the same command goes on." in capsys.readouterr().err
+    assert copy.read_bytes() == games.read_bytes()
+
+
 def test_bad_orders_of_games_are_refused():
     for agents, message in ((("bold",) * 3, "one a seat"), (("brave",), "unknown agent")):
         with pytest.raises(UserError, match=message):
@@ -138,6 +182,44 @@ def test_imitation_goes_on_bit_for_bit(finished, tmp_path):
     whole, stopped = (networks.load(str(folder), KUHN)[1] for folder in (finished, copy))
     chex.assert_trees_all_equal(whole, stopped)
     assert (copy / "metrics.csv").read_text() == (finished / "metrics.csv").read_text()
+
+
+def test_a_study_goes_on_in_one_process_at_a_time(finished):
+    before = sorted((path, path.stat().st_mtime_ns) for path in finished.rglob("*"))
+    with held_by_another(finished / "config.json"), pytest.raises(UserError, match="another process is at work in"):
+        supervised.study(supervised.resumed(str(finished)))
+    assert sorted((path, path.stat().st_mtime_ns) for path in finished.rglob("*")) == before
+
+
+def test_a_study_that_cannot_be_saved_ends_with_a_sentence(finished, tmp_path, monkeypatch, capsys):
+    """Also when Ctrl-C asks for one checkpoint more."""
+    copy = shutil.copytree(finished, tmp_path / "copy")
+    shutil.rmtree(copy / "checkpoints" / "12")
+
+    def full(*args):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def interrupted(text, *args):
+        signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(folders.checkpoints, "save", full)
+        assert supervised.study(supervised.resumed(str(copy))) == 1
+        patch.setattr(studies, "math", SimpleNamespace(isfinite=lambda loss: interrupted(loss) or True))
+        config = json.loads((copy / "config.json").read_text())
+        (copy / "config.json").write_text(json.dumps(config | {"checkpoint_every": 5, "keep": 9}))
+        manifest = copy / "checkpoints" / "11" / "manifest.json"
+        about = json.loads(manifest.read_text())
+        about["config"] |= {"checkpoint_every": 5, "keep": 9}
+        manifest.write_text(json.dumps(about))
+        assert supervised.study(supervised.resumed(str(copy))) == 1
+    text = " ".join(capsys.readouterr().out.split())
+    assert text.count("No space left on device. Make room on the disk, then continue with --resume") == 2
+    assert [path.name for path in (copy / "checkpoints").iterdir()] == ["11"]
+    with monkeypatch.context() as patch:
+        patch.setattr(folders.Folder, "write_log", full)
+        with pytest.raises(UserError, match=r"copy cannot be written \(.*No space left"):
+            supervised.study(supervised.resumed(str(copy)))
 
 
 def test_bad_lines_are_named_and_passed_over(games, tmp_path, capsys):

@@ -23,6 +23,7 @@ from jaxgames.options import UserError
 from jaxgames.saboteur.state import MINERS, SABOTEURS, UNDECIDED
 from jaxgames.skullking import metrics
 from tests.sixth_game import BET, PASS, KuhnEnv
+from tests.support import held_by_another
 from train import matches, over_time, protocols, references, scripts, standings, tournament
 from train.matches import Played
 from train.protocols import Counts, Protocol, moments, protocol_of, ratio_and_error
@@ -215,6 +216,20 @@ def test_what_is_wrong_is_said_with_exit_code_2(finished, arguments, message, mo
     assert call(monkeypatch, *arguments) == 2
     assert message in " ".join(capsys.readouterr().err.split())
     assert sorted(finished.parent.rglob("*")) == before
+
+
+def test_a_tournament_goes_on_in_one_process_at_a_time(finished, monkeypatch, capsys):
+    before = sorted((path, path.stat().st_mtime_ns) for path in finished.rglob("*"))
+    with held_by_another(finished / "tournament.json"):
+        assert call(monkeypatch, "--resume", finished) == 2
+    assert f"another process is at work in {finished}" in " ".join(capsys.readouterr().err.split())
+    assert sorted((path, path.stat().st_mtime_ns) for path in finished.rglob("*")) == before
+
+
+def test_a_tournament_that_finds_no_place_is_refused(finished, monkeypatch, capsys):
+    place = finished / "table.md" / "below"
+    assert call(monkeypatch, "kuhn", "bold", "timid", "--run", place) == 2
+    assert f"{place} cannot be written" in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 runs/<name>/config.json  networks.json  metrics.csv  tensorboard/  checkpoints/<update>/  evaluation.md  curve.png
 """
 
+import contextlib
 import csv
 import dataclasses
 import functools
@@ -23,6 +24,7 @@ from agents.checkpoints import CheckpointError, DamagedCheckpoint
 from agents.networks import Params, describe
 from jaxgames import Env
 from jaxgames.options import UserError
+from train import locks
 from train.evaluate import Figures, table
 from train.pins import Pin, Pins
 from train.ppo import Task, Training
@@ -35,6 +37,11 @@ Rows = list[dict[str, float]]  # of a log
 def new_name(game: str) -> str:
     """A folder named after game and time."""
     return f"runs/{game}-{time.strftime('%Y%m%d-%H%M%S')}"
+
+
+def alone(folder: pathlib.Path) -> contextlib.AbstractContextManager[None]:
+    """Hold the folder of a run; a UserError if another process goes on with it."""
+    return locks.alone(folder / "config.json", f"run: another process is at work in {folder}; wait for its end")
 
 
 class Place(Protocol):
@@ -112,8 +119,11 @@ class Folder:
 
     def continue_log(self) -> None:
         """Cut the log back to where the training goes on."""
-        if self.rows or (self.folder / "metrics.csv").exists():
-            self.write_log()
+        try:
+            if self.rows or (self.folder / "metrics.csv").exists():
+                self.write_log()
+        except OSError as error:
+            raise UserError(f"resume: {self.folder} cannot be written ({error})") from error
 
     def save(self, update: int, params: Params, training: chex.ArrayTree) -> None:
         """Write where the training stands, and drop the oldest checkpoints. OSError if the disk does not take it."""

@@ -4,6 +4,7 @@ A run that ends early says how to go on: Ctrl-C and SIGTERM save a checkpoint, a
 saved, losses that are no numbers leave the last good checkpoint. Several processes halt together.
 """
 
+import contextlib
 import dataclasses
 import enum
 import functools
@@ -29,7 +30,7 @@ from jaxgames.env import TreeT
 from jaxgames.options import UserError
 from train import devices, opponents, pins, ppo
 from train.evaluate import Figures, cell, make_match, over_seeds
-from train.folders import Run, new_name
+from train.folders import Run, alone, new_name
 from train.ppo import Task, Training
 from train.scripts import remedy
 from train.settings import RunConfig, resumed_config, wide
@@ -127,12 +128,21 @@ def drive(settings: ConfigT, make_task: Callable[[ConfigT], Task]) -> int:
     devices.join(settings)
     is_first = jax.process_index() == 0  # it alone writes, evaluates and speaks
     console = Console(quiet=not is_first)
-    with requests() as asked:
+    with requests() as asked, contextlib.ExitStack() as held:
+
+        def hold(*folders: pathlib.Path) -> None:
+            for folder in folders if is_first else ():
+                held.enter_context(alone(folder))
+
+        if settings.resume:
+            together(lambda: hold(pathlib.Path(settings.resume)))
         job = together(lambda: prepare(settings, make_task, functools.partial(console.print, soft_wrap=True)))
         check_shared(job)
         cfg, task, runs = job.cfg, job.task, job.runs
         training = restored_or_new(job)
         together(lambda: open_folders(job) if is_first else None)
+        if not cfg.resume:
+            together(lambda: hold(*(run.folder for run in runs)))
         where = " ".join(str(run.folder) for run in runs)
         console.print(
             f"{task.env.id}: {cfg.updates} updates of {cfg.envs} games x {cfg.steps} decisions, in {where}",

@@ -29,7 +29,7 @@ import jaxgames
 from agents.basic import Thinker, as_thinker
 from jaxgames import Env, vector
 from jaxgames.options import UserError, read_option
-from train import pins, scripts, standings
+from train import locks, pins, scripts, standings
 from train.matches import Played, play_in_shards
 from train.protocols import Counts, Moments, Protocol, moments, one_and_the_rest, protocol_of
 from train.signals import requests
@@ -120,11 +120,12 @@ def hold(cfg: Tournament) -> int:
         held = pins.pin(pins.networks_of(cfg.agents, env))
     pins.check(held)
     players = [agents.make(pins.pinned(spec, env, held), env) for spec in cfg.agents]
-    with requests() as asked:
+    if not cfg.resume:
+        create(folder, cfg, held)
+    refusal = f"tournament: another process is at work in {folder}; wait for its end"
+    with requests() as asked, locks.alone(folder / "tournament.json", refusal):
         asked.at_once = True  # every chunk is on disk when it counts
         try:
-            if not cfg.resume:
-                create(folder, cfg, held)
             results = play_missing(cfg, env, protocol, players, folder, console)
             standing = standings.make(cfg, env, protocol, results)
             for stem in (folder / "table", *([pathlib.Path(out)] if out else [])):
@@ -231,11 +232,14 @@ def create(folder: pathlib.Path, cfg: Tournament, held: pins.Pins) -> None:
     """Make the folder; it appears with its settings or not at all."""
     settings = {name: value for name, value in dataclasses.asdict(cfg).items() if name not in ("run", "resume", "out")}
     partial = folder.with_name(f".{folder.name}.partial")
-    partial.mkdir(parents=True, exist_ok=True)
     networks = {name: each._asdict() for name, each in held.items()}
     text = json.dumps({"settings": settings, "networks": networks}, indent=1)
-    (partial / "tournament.json").write_text(text + "\n")
-    os.rename(partial, folder)
+    try:
+        partial.mkdir(parents=True, exist_ok=True)
+        (partial / "tournament.json").write_text(text + "\n")
+        os.rename(partial, folder)
+    except OSError as error:
+        raise UserError(f"tournament: {folder} cannot be written ({error}); name another folder") from error
 
 
 def read_settings(cfg: Tournament, folder: pathlib.Path) -> tuple[Tournament, pins.Pins]:
