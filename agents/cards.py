@@ -29,9 +29,8 @@ class Strength(NamedTuple):
 
 def published(game: str = "") -> tuple[str, ...]:
     """The names of the networks that come along, of one game or of all: `ppo:<name>` plays them."""
-    names = sorted(path.name for path in checkpoints.WEIGHTS.glob("[!.]*") if checkpoints.is_published(path.name))
-    about = {name: checkpoints.read_manifest(checkpoints.WEIGHTS / name) for name in names}
-    return tuple(name for name in names if game in ("", about[name]["game"]) and plays(about[name]))
+    about = {name: checkpoints.read_manifest(checkpoints.published(name)) for name in checkpoints.published_names()}
+    return tuple(name for name in about if game in ("", about[name]["game"]) and plays(about[name]))
 
 
 def plays(manifest: checkpoints.Json) -> bool:
@@ -41,7 +40,7 @@ def plays(manifest: checkpoints.Json) -> bool:
 
 def card(name: str) -> checkpoints.Json:
     """The card of a published network; empty if it has none."""
-    path = checkpoints.WEIGHTS / name / CARD
+    path = checkpoints.published(name) / CARD
     return json.loads(path.read_text()) if path.exists() else {}
 
 

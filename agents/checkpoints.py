@@ -30,6 +30,7 @@ Json = dict[str, Any]  # a document as JSON gives it: a manifest, a card, settin
 
 FORMAT = 2
 MANIFEST = "manifest.json"
+ASIDE = ".replaced"  # ends the name of what is being replaced
 WEIGHTS = pathlib.Path(__file__).parent / "weights"  # networks that come along: one checkpoint for each name
 
 
@@ -114,12 +115,30 @@ def _from_format_1(manifest: Json) -> Json:
 
 def find(network: str) -> pathlib.Path:
     """The checkpoint that a text names: of a network that comes along, of a run (its newest), or the folder itself."""
-    return WEIGHTS / network if is_published(network) else latest(network)
+    return published(network) if is_published(network) else latest(network)
 
 
 def is_published(network: str) -> bool:
     """Is this the name of a network that comes along?"""
-    return (WEIGHTS / network / MANIFEST).exists()
+    return (published(network) / MANIFEST).exists()
+
+
+def published(name: str) -> pathlib.Path:
+    """The folder of a network that comes along. A publication killed between its two renames left the old one aside."""
+    folder = WEIGHTS / name
+    return aside if (aside := aside_of(folder)).exists() and not folder.exists() else folder
+
+
+def published_names() -> list[str]:
+    """The names of all networks that come along."""
+    folders = [path.name for path in WEIGHTS.glob("[!.]*")]
+    asides = [path.name[1 : -len(ASIDE)] for path in WEIGHTS.glob(f".*{ASIDE}")]
+    return sorted(name for name in {*folders, *asides} if is_published(name))
+
+
+def aside_of(folder: pathlib.Path) -> pathlib.Path:
+    """Where a folder waits while another takes its place."""
+    return folder.parent / f".{folder.name}{ASIDE}"
 
 
 def latest(run: str | os.PathLike) -> pathlib.Path:

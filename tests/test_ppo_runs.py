@@ -531,14 +531,88 @@ def test_a_published_network_is_an_agent_by_name_with_a_card(finished, tmp_path,
     assert call(monkeypatch, publish.main, finished, "small", "--replace", "--deals", "0") == 0
     assert agents.cards.card("small")["figures"] == []
 
-    def full(*args):
-        raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(checkpoints, "_write", full)
-    with pytest.raises(OSError, match="No space"):
-        call(monkeypatch, publish.main, finished, "small", "--replace")
-    assert [path.name for path in tmp_path.iterdir()] == ["small"]  # the network that was to be replaced
-    jax.tree.map(np.testing.assert_array_equal, networks.load("small", env)[1], by_run[1])
+def no_room(*args):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def interrupted(*args):
+    signal.raise_signal(signal.SIGTERM)
+
+
+@pytest.fixture
+def weights(finished, tmp_path, monkeypatch):
+    """A folder of published networks with one in it, `small`."""
+    folder = tmp_path / "weights"
+    monkeypatch.setattr(checkpoints, "WEIGHTS", folder)
+    monkeypatch.setattr(cards, "versus", lambda *args: FOUND)
+    publish.publish(publish.Publication(f"{finished}/checkpoints/2", "small", deals=0))
+    return folder
+
+
+@pytest.mark.parametrize("name", ["small", "other"])
+@pytest.mark.parametrize(
+    ("module", "function", "fails", "code", "message"),
+    [
+        (checkpoints, "_write", no_room, 1, "No space left on device: "),
+        (cards, "versus", no_room, 1, "No space left on device. "),
+        (cards, "write", no_room, 1, "Make room on the disk"),
+        (cards, "draw", interrupted, runs.TERMINATED, "Stopped; "),
+    ],
+)
+def test_a_publication_that_fails_leaves_everything_as_it_was(
+    finished, weights, monkeypatch, capsys, name, module, function, fails, code, message
+):
+    before = listing(weights)
+    monkeypatch.setattr(module, function, fails)
+    assert call(monkeypatch, publish.main, finished, name, "--replace", "--against", "random") == code
+    assert f"{name} is what it was" in (text := said(capsys.readouterr()))
+    assert message.strip(": ") in text
+    assert [each for each in listing(weights) if each[0] != weights] == [each for each in before if each[0] != weights]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--against", "wizard"), "unknown agent 'wizard'"),
+        (("--against", "ppo:nowhere"), "there is no checkpoint at nowhere"),
+        (("--measure", "sides"), "skullking has rotations, got 'sides'"),
+        (("--styles", "bold"), "styles must be greedy or sampled, got bold"),
+        (("--deals", 1), "deals must be 0 for none, or at least 2"),
+    ],
+)
+def test_a_wrong_measurement_is_refused_before_anything_is_written(
+    finished, weights, monkeypatch, capsys, arguments, message
+):
+    before = listing(weights)
+    assert call(monkeypatch, publish.main, finished, "small", "--replace", *arguments) == 2
+    assert message in said(capsys.readouterr())
+    assert listing(weights) == before
+
+
+@pytest.mark.parametrize("name", ["../small", ".small", "a/b", "a,b", "a=b", ""])
+def test_a_name_that_no_agent_can_be_asked_for_is_refused(finished, weights, monkeypatch, capsys, name):
+    assert call(monkeypatch, publish.main, finished, name) == 2
+    assert "name must be letters, digits, - and _ alone" in said(capsys.readouterr())
+
+
+def test_a_network_whose_successor_was_killed_is_still_there(finished, weights, monkeypatch):
+    """Between the two renames, and while the new one was written; the next publication clears both away."""
+    env = jaxgames.make("skullking", num_players=2, hand_sizes=(1, 2))
+    old, card = networks.load("small", env)[1], agents.cards.card("small")
+    (weights / "small").rename(checkpoints.aside_of(weights / "small"))
+    (weights / ".small.new").mkdir()
+    assert agents.published() == ("small",)
+    assert agents.cards.card("small") == card
+    jax.tree.map(np.testing.assert_array_equal, networks.load("small", env)[1], old)
+    with pytest.raises(UserError, match="is not overwritten"):
+        publish.publish(publish.Publication(str(finished), "small"))
+    publish.publish(publish.Publication(str(finished), "small", against=("random", "ppo:small"), replace=True))
+    assert [path.name for path in weights.iterdir()] == ["small"]
+    figures = agents.cards.card("small")["figures"]
+    assert {(each["agent"], each["against"]) for each in figures} == {
+        (agent, rival) for agent in ("ppo:small", "ppo:small,greedy") for rival in ("random", "ppo:small")
+    }
 
 
 def test_a_card_tells_of_the_games_and_networks_that_a_run_began_with(finished, tmp_path, monkeypatch):

@@ -28,7 +28,7 @@ def env_of(manifest: checkpoints.Json) -> Env:
 
 def is_honest(name: str) -> bool:
     """Does a published network read only what its player may know?"""
-    manifest = checkpoints.read_manifest(checkpoints.WEIGHTS / name)
+    manifest = checkpoints.read_manifest(checkpoints.published(name))
     return manifest["observation"] in env_of(manifest).honest_versions
 
 
@@ -59,7 +59,7 @@ def beginning(start: str) -> list[checkpoints.Json]:
         return []
     if (pathlib.Path(start) / "config.json").exists():
         return history(pathlib.Path(start))
-    card = checkpoints.WEIGHTS / start / CARD
+    card = checkpoints.published(start) / CARD
     return json.loads(card.read_text())["runs"] if card.exists() else []
 
 
@@ -106,16 +106,31 @@ def _flag(name: str, value: Any) -> str:
 
 
 def measure(
-    name: str, env: Env, against: tuple[str, ...], deals: int, seed: int, protocol: str, styles: tuple[str, ...]
+    name: str,
+    stored: str,
+    env: Env,
+    against: tuple[str, ...],
+    deals: int,
+    seed: int,
+    protocol: str,
+    styles: tuple[str, ...],
 ) -> list[Strength]:
-    """What `ppo:<name>` achieves in each style against each rival: the protocol's headline, then what it also shows."""
+    """What `ppo:<name>` achieves in each style against each rival: the protocol's headline, then what it also shows.
+
+    Its network goes by the name `stored` until it is published; a rival of its own name is itself.
+    """
     protocol = protocol or next(iter(PROTOCOLS.get(env.id, {"rotations": None})))
     way = protocol_of(env, protocol)
+    is_open = is_honest(stored)
+
+    def agent(spec: str) -> agents.Agent:
+        return agents.make(agents.with_networks(spec, env, lambda each: stored if each == name else each), env)
+
     measured = []
     for style in styles:
-        spec = (f"ppo:{name}" if is_honest(name) else f"worlds:{name},16") + (",greedy" if style == "greedy" else "")
+        spec = (f"ppo:{name}" if is_open else f"worlds:{name},16") + (",greedy" if style == "greedy" else "")
         for rival in against:
-            found = versus(env, agents.make(spec, env), agents.make(rival, env), seed, deals, way)
+            found = versus(env, agent(spec), agent(rival), seed, deals, way)
             for figure in (way.headline, *way.also):
                 mean, error = (round(each, 4) for each in found[figure])
                 measured.append(Strength(spec, figure, mean, error, rival, protocol, deals * len(way.lineup)))

@@ -3,6 +3,7 @@
 import dataclasses
 import errno
 import math
+import signal
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -14,7 +15,7 @@ from jaxgames.options import UserError, shown
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-BAD_INPUT = 2  # exit code
+NO_ROOM, BAD_INPUT = 1, 2  # exit codes
 
 LARGEST = 2**63  # integers from here on are more than JAX and numpy can take
 FULL = (errno.ENOSPC, errno.EDQUOT)  # the disk, or one's share of it
@@ -29,6 +30,12 @@ def run(config: type[Settings], work: Callable[[Settings], int], description: st
     except UserError as error:
         print(error, file=sys.stderr)
         return BAD_INPUT
+    except KeyboardInterrupt:
+        print("\nStopped; what was saved is whole.", file=sys.stderr)
+        return 128 + signal.SIGINT
+    except OSError as error:
+        print(f"Stopped: {error}. What was saved is whole. {remedy(error)}.", file=sys.stderr)
+        return NO_ROOM
 
 
 def check_types(who: str, settings: "DataclassInstance") -> None:
