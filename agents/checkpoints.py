@@ -30,6 +30,7 @@ Json = dict[str, Any]  # a document as JSON gives it: a manifest, a card, settin
 
 FORMAT = 2
 MANIFEST = "manifest.json"
+PARTS = {"game": str, "version": int, "options": dict, "observation": str, "network": dict, "sha256": dict}  # of it
 ASIDE = ".replaced"  # ends the name of what is being replaced
 WEIGHTS = pathlib.Path(__file__).parent / "weights"  # networks that come along: one checkpoint for each name
 
@@ -89,6 +90,8 @@ def load(
         )
     if _digests(folder) != manifest.get("sha256"):
         raise DamagedCheckpoint(f"checkpoint: {folder} is damaged: its files do not match its manifest")
+    if missing := [name for name in names if not (folder / name).is_dir()]:
+        raise CheckpointError(f"checkpoint: {folder} holds no {', '.join(missing)}")
     with _orbax() as store:
         return {name: store.restore(folder / name) for name in names}, manifest
 
@@ -98,14 +101,25 @@ def read_manifest(folder: pathlib.Path) -> Json:
     if not folder.is_dir():
         raise CheckpointError(f"checkpoint: there is no checkpoint folder at {folder}")
     try:
-        manifest = json.loads((folder / MANIFEST).read_text())
+        manifest = read_json(folder / MANIFEST)
     except (OSError, ValueError) as error:
         raise DamagedCheckpoint(
             f"checkpoint: {folder} has no readable {MANIFEST}: not a checkpoint, or damaged"
         ) from error
     if not isinstance(manifest, dict) or manifest.get("format") not in (1, FORMAT):
         raise CheckpointError(f"checkpoint: {folder} is not in a format that this version reads (1, {FORMAT})")
-    return _from_format_1(manifest) if manifest["format"] == 1 else manifest
+    manifest = _from_format_1(manifest) if manifest["format"] == 1 else manifest
+    if spoilt := [name for name, kind in PARTS.items() if not isinstance(manifest.get(name), kind)]:
+        raise DamagedCheckpoint(f"checkpoint: {folder} is damaged: its {MANIFEST} has no good {', '.join(spoilt)}")
+    return manifest
+
+
+def read_json(path: pathlib.Path) -> Any:
+    """What a file holds; a ValueError if it is not JSON, whatever it is, and an OSError if it cannot be read."""
+    try:
+        return json.loads(path.read_text())
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
 
 
 def _from_format_1(manifest: Json) -> Json:

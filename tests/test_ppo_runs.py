@@ -704,6 +704,100 @@ def test_what_is_wrong_is_said_with_exit_code_2_and_nothing_is_written(
     assert sorted((path, path.stat().st_mtime_ns) for path in finished.parent.rglob("*")) == before
 
 
+LOG = "update,steps,loss,games\n1,128,0.5,3\n2,256,0.25,\n3,384,0.125,4\n"
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "message"),
+    [
+        (LOG.replace("0.25", "0.2\0"), "line 3 of"),
+        (LOG.replace("256", "abc"), "line 3 of"),
+        (LOG.replace("256", "inf"), "line 3 of"),
+        (LOG.replace("0.25", "nan"), "line 3 of"),
+        (LOG.replace("\n2,", "\n2.5,"), "line 3 of"),
+        (LOG.replace("0.25,", "0.25,1,2,3"), "line 3 of"),
+        (LOG.replace("256,0.25,", ""), "line 3 of"),
+        (LOG.replace("0.25", "0" * 200_000), "line 2 of"),
+        (LOG.replace("update", "number"), "there are no columns update and steps"),
+        ("\0" * 50, "there are no columns update and steps"),
+        (b"\xff\xfe", "line 1 of"),
+        (None, "line 1 of"),
+    ],
+    ids=str,
+)
+def test_a_log_that_is_spoilt_is_refused_by_its_line(tmp_path, spoilt, message):
+    path = tmp_path / "metrics.csv"
+    if spoilt is None:
+        path.mkdir()
+    else:
+        path.write_bytes(spoilt if isinstance(spoilt, bytes) else spoilt.encode())
+    with pytest.raises(UserError, match=r"is no row of a log .*put the file back, or take it away") as refused:
+        folders.read_log(path, 2)
+    assert message in str(refused.value)
+
+
+def test_a_log_that_is_spoilt_behind_the_newest_checkpoint_is_read_up_to_there(tmp_path):
+    path = tmp_path / "metrics.csv"
+    assert folders.read_log(path) == []
+    path.touch()
+    assert folders.read_log(path) == []
+    path.write_text(LOG + "4,512,\0\0")
+    assert [row["update"] for row in folders.read_log(path, 3)] == [1, 2, 3]
+    assert folders.read_log(path, 1) == [{"update": 1, "steps": 128, "loss": 0.5, "games": 3}]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[" * 100_000,
+        '{"format": ' + "9" * 5000 + "}",
+        {"options": None},
+        {"observation": 3},
+        {"network": []},
+        {"sha256": "0"},
+        {"sha256": {}},
+        {"update": "4"},
+        {"update": -1},
+        {"config": None},
+    ],
+    ids=lambda text: str(text)[:20],
+)
+def test_a_spoilt_manifest_is_a_damaged_checkpoint(copy, text):
+    path = copy / "checkpoints" / "4" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    path.write_text(text if isinstance(text, str) else json.dumps(manifest | text))
+    cfg = resumed_config(ppo_skullking.Config(resume=str(copy)))
+    run, told = folders.Run(cfg, ppo_skullking.make_task(cfg)), []
+    assert run.restore(told.append)
+    assert (run.restored, len(told)) == (2, 1)
+    assert "damaged" in told[0]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "[" * 100_000, '{"a": 3}', '{"a": {"network": 3, "sha256": "0"}}'])
+@pytest.mark.parametrize(("name", "message"), [("config", "is not the configuration"), ("networks", "does not name")])
+def test_a_spoilt_file_of_a_run_is_refused(copy, name, message, text):
+    (copy / f"{name}.json").write_text(text)
+    with pytest.raises(UserError, match=rf"{name}\.json {message}"):
+        drive(resume=str(copy))
+
+
+def test_a_checkpoint_without_what_is_asked_for_is_refused(finished, weights):
+    with pytest.raises(CheckpointError, match="small holds no training"):
+        checkpoints.load(weights / "small", ("training",), "skullking", SkullKingEnv.version)
+
+
+def test_what_is_no_run_is_not_published_or_compared(copy, weights, monkeypatch, capsys):
+    (copy / "config.json").write_text("{")
+    for main, *arguments in ((publish.main, copy, "other"), (compare.main, copy)):
+        assert call(monkeypatch, main, *arguments) == 2
+        assert "config.json is not the configuration of a run" in said(capsys.readouterr())
+    (copy / "evaluation.md").write_text("")
+    with pytest.raises(UserError, match="is no report of a run"):
+        compare.first_line(copy / "evaluation.md")
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

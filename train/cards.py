@@ -17,7 +17,7 @@ from agents import checkpoints
 from agents.cards import CARD, Strength
 from jaxgames import Env, records
 from train.evaluate import versus
-from train.folders import draw_curve, read_log, write_json
+from train.folders import draw_curve, read_log, settings_of, write_json
 from train.protocols import PROTOCOLS, protocol_of
 
 
@@ -34,12 +34,12 @@ def is_honest(name: str) -> bool:
 
 def is_of_ppo(run: pathlib.Path) -> bool:
     """Was this run a training by PPO? Others learn from given answers, and report what they learned themselves."""
-    return "opponents" in json.loads((run / "config.json").read_text())
+    return "opponents" in settings_of(run)
 
 
 def history(run: pathlib.Path) -> list[checkpoints.Json]:
     """The runs that made a network, the first one first: a run may have started from another."""
-    config = json.loads((run / "config.json").read_text())
+    config = settings_of(run)
     rows = read_log(run / "metrics.csv")
     if is_of_ppo(run):
         decisions = int(rows[-1]["update"]) * config["envs"] * config["steps"] if rows else 0
@@ -86,7 +86,7 @@ def _training_page(run: pathlib.Path) -> str:
 
 def command_of(run: pathlib.Path, script: str) -> str:
     """The command line that makes the same run: the script and every setting that is not its default."""
-    config = json.loads((run / "config.json").read_text())
+    config = settings_of(run)
     games = config.pop("games", "")  # the one setting without a name, and without a default
     fields = dataclasses.fields(importlib.import_module(script).Config)
     default = json.loads(json.dumps({field.name: field.default for field in fields}))
@@ -204,7 +204,7 @@ def text_of(card: checkpoints.Json, has_curve: bool) -> str:
 
 def draw(run: pathlib.Path, manifest: checkpoints.Json, path: pathlib.Path) -> None:
     """The curve of a run, small."""
-    config = json.loads((run / "config.json").read_text())
+    config = settings_of(run)
     script = importlib.import_module(f"train.ppo_{manifest['game']}")
     settings = {k: tuple(v) if isinstance(v, list) else v for k, v in config.items()}
     task = script.make_task(script.Config(**settings))

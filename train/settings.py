@@ -6,6 +6,7 @@ import math
 import pathlib
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from agents import checkpoints
 from agents.checkpoints import Json
 from jaxgames.options import UserError
 from train import opponents, scripts
@@ -228,7 +229,7 @@ def resumed_config(cfg: Settings) -> Settings:
     path = pathlib.Path(cfg.resume) / "config.json"
     refused = f"resume: {path} is not the configuration of a run of this script"
     try:
-        stored = json.loads(path.read_text())
+        stored = checkpoints.read_json(path)
     except (OSError, ValueError) as error:
         raise UserError(f"{refused} ({error})") from error
     known = {field.name for field in dataclasses.fields(cfg)}

@@ -15,6 +15,7 @@ network would take, top-1, is the result. The value head is not trained.
 import dataclasses
 import functools
 import itertools
+import math
 import pathlib
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -295,7 +296,7 @@ def draw_curve(folder: Folder) -> None:
 
     figure = Figure(figsize=(10, 4), layout="tight")
     left, right = figure.subplots(1, 2)
-    left.plot([row["update"] for row in folder.rows], [row["loss"] for row in folder.rows])
+    left.plot([row["update"] for row in folder.rows], [row.get("loss", math.nan) for row in folder.rows])
     left.set(xlabel="updates", ylabel="nats of a choice, in training")
     measured = [row for row in folder.rows if "top1_percent" in row]
     right.plot([row["update"] for row in measured], [row["top1_percent"] for row in measured], marker="o")
