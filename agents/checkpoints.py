@@ -10,6 +10,7 @@ import contextlib
 import errno
 import hashlib
 import json
+import logging
 import os
 import pathlib
 import shutil
@@ -29,6 +30,7 @@ from jaxgames.options import UserError
 Json = dict[str, Any]  # a document as JSON gives it: a manifest, a card, settings
 
 FORMAT = 2
+LOUD = ("absl", "asyncio", "concurrent.futures")  # loggers of orbax's threads
 MANIFEST = "manifest.json"
 PARTS = {"game": str, "version": int, "options": dict, "observation": str, "network": dict, "sha256": dict}  # of it
 ASIDE = ".replaced"  # ends the name of what is being replaced
@@ -218,10 +220,15 @@ def _write(folder: pathlib.Path, items: dict[str, chex.ArrayTree], about: Json) 
 def _silent_threads() -> Iterator[None]:
     """Orbax's threads hand their exceptions to whoever waits for them; printing them as well helps nobody."""
     before, threading.excepthook = threading.excepthook, lambda args: None
+    loggers = [logging.getLogger(name) for name in LOUD if not logging.getLogger(name).disabled]
+    for logger in loggers:
+        logger.disabled = True
     try:
         yield
     finally:
         threading.excepthook = before
+        for logger in loggers:
+            logger.disabled = False
 
 
 def _is_full(error: BaseException) -> bool:

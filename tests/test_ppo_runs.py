@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import errno
 import json
+import logging
 import pathlib
 import re
 import shutil
@@ -31,7 +32,7 @@ from jaxgames.options import UserError
 from jaxgames.skullking import SkullKingEnv
 from tests.skullking_positions import deal
 from tests.support import held_by_another
-from train import cards, compare, devices, evaluate, folders, locks, make_games, ppo_skullking, publish, runs
+from train import cards, compare, devices, evaluate, folders, locks, make_games, ppo_skullking, publish, runs, scripts
 from train.make_games import Games
 from train.protocols import protocol_of
 from train.scripts import remedy
@@ -248,6 +249,7 @@ class Full:
 
     def save(self, folder, item):
         folder.mkdir(parents=True)
+        logging.getLogger("absl").error("a traceback of many lines")
         raise ValueError("RESOURCE_EXHAUSTED: Error writing: No space left on device [os_error_code='28']")
 
 
@@ -294,7 +296,7 @@ def test_a_folder_that_went_away_is_no_full_disk():
 
 @pytest.mark.parametrize("what", ["checkpoint", "log"])
 def test_a_full_disk_ends_a_run_with_a_sentence_and_what_was_saved_is_whole(
-    finished, copy, quick_match, monkeypatch, capsys, what
+    finished, copy, quick_match, monkeypatch, capsys, caplog, what
 ):
     def no_room(run):
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -310,11 +312,52 @@ def test_a_full_disk_ends_a_run_with_a_sentence_and_what_was_saved_is_whole(
         assert drive(resume=str(copy)) == runs.STOPPED
     text = said(capsys.readouterr())
     assert "No space left on device" in text
+    assert not caplog.records
     assert f"Make room on the disk. Continue with --resume {copy}" in text
     assert [path.name for path in (copy / "checkpoints").iterdir()] == ["2"]
     if what == "log":
         assert drive(resume=str(copy)) == 0
         same(copy, finished)
+
+
+def test_a_report_is_there_completely_or_not_at_all(tmp_path, monkeypatch):
+    """It says that a run has ended."""
+
+    def cut_short(path, text):
+        path.write_bytes(text[:3].encode())
+        no_room()
+
+    path = tmp_path / "evaluation.md"
+    for before in ([], [path]):
+        with monkeypatch.context() as patch:
+            patch.setattr(pathlib.Path, "write_text", cut_short)
+            with pytest.raises(OSError, match="No space"):
+                folders.write_whole(path, "everything")
+        assert list(tmp_path.iterdir()) == before
+        folders.write_whole(path, "everything")
+        assert path.read_text() == "everything"
+
+
+@pytest.mark.parametrize(
+    ("trouble", "code", "message"),
+    [
+        (KeyboardInterrupt(), 130, "Stopped"),
+        (OSError(errno.ENOSPC, "No space left on device"), 1, "Make room on the disk"),
+        (FileNotFoundError(errno.ENOENT, "No such file", "there"), 1, "See that this place is there"),
+        (UserError("that is wrong"), 2, "that is wrong"),
+    ],
+    ids=str,
+)
+def test_every_script_ends_with_a_sentence(monkeypatch, capsys, trouble, code, message):
+    def work(cfg):
+        raise trouble
+
+    for main in (
+        lambda: scripts.run(compare.Comparison, work, ""),
+        lambda: runs.main(ppo_skullking.Config, work, ""),
+    ):
+        assert call(monkeypatch, main) == code
+    assert message in said(capsys.readouterr())
 
 
 def test_a_bug_stays_a_traceback(monkeypatch, tmp_path):

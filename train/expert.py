@@ -24,6 +24,7 @@ from jaxgames import Env
 from jaxgames.options import UserError, read_option
 from train import make_games, scripts, supervised
 from train.evaluate import Figures, versus
+from train.folders import write_whole
 from train.protocols import protocol_of
 
 NETWORK = "{network}"  # stands for the newest one
@@ -82,7 +83,7 @@ def iterate(cfg: Expert) -> int:
             return exit_code
         students.append(str(checkpoints.latest(folder)))
     text = report(cfg, env, students)
-    (root / "expert.md").write_text(text + "\n")
+    write_whole(root / "expert.md", text + "\n")
     print(text)
     return 0
 

@@ -182,7 +182,7 @@ class Run(Folder):
         """Write the final evaluation and draw the curve."""
         draw_curve(self.rows, self.task.protocol, self.cfg.rivals[0], self.folder / "curve.png")
         path = self.folder / "evaluation.md"
-        path.write_text(table("one against", lines) + "\n")
+        write_whole(path, table("one against", lines) + "\n")
         return path
 
 
@@ -276,4 +276,15 @@ def settings_of(run: pathlib.Path) -> checkpoints.Json:
 
 
 def write_json(path: pathlib.Path, content: object) -> None:
-    path.write_text(json.dumps(content, indent=1) + "\n")
+    write_whole(path, json.dumps(content, indent=1) + "\n")
+
+
+def write_whole(path: pathlib.Path, text: str) -> None:
+    """The file is there completely or as it was: a report says that a run has ended."""
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        partial.write_text(text)
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise

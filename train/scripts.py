@@ -25,8 +25,13 @@ Settings = TypeVar("Settings")  # a dataclass, which becomes the options of the 
 
 def run(config: type[Settings], work: Callable[[Settings], int], description: str | None) -> int:
     """`work` with the settings of the command line; returns the exit code."""
+    return guarded(lambda: work(tyro.cli(config, description=description)))
+
+
+def guarded(act: Callable[[], int]) -> int:
+    """The exit code of `act`; where it ends early for no fault of its own, a sentence says why."""
     try:
-        return work(tyro.cli(config, description=description))
+        return act()
     except UserError as error:
         print(error, file=sys.stderr)
         return BAD_INPUT

@@ -34,7 +34,7 @@ from jaxgames import Env, State, records
 from jaxgames.options import UserError, read_option
 from jaxgames.records import Record, RecordError
 from train import pins, studies
-from train.folders import Folder
+from train.folders import Folder, write_whole
 from train.matches import MANY_ACTIONS
 from train.settings import resumed_config
 from train.studies import Student, StudyConfig
@@ -286,7 +286,7 @@ def report(folder: Folder, cfg: Config, found: dict[str, float], num_learned: in
         f"| {found['top1_percent']:.2f} % | {found['top1_of_all_percent']:.2f} % | {found['held_out_loss']:.4f} |",
     ]
     text = "\n".join(lines)
-    (folder.folder / "evaluation.md").write_text(text + "\n")
+    write_whole(folder.folder / "evaluation.md", text + "\n")
     return text
 
 
