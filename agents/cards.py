@@ -3,7 +3,6 @@
 `published` and `strength` read them for lists of players. Neither loads weights nor touches a device.
 """
 
-import json
 from typing import NamedTuple
 
 from agents import checkpoints
@@ -41,7 +40,12 @@ def plays(manifest: checkpoints.Json) -> bool:
 def card(name: str) -> checkpoints.Json:
     """The card of a published network; empty if it has none."""
     path = checkpoints.published(name) / CARD
-    return json.loads(path.read_text()) if path.exists() else {}
+    try:
+        found = checkpoints.read_json(path) if path.exists() else {}
+        [Strength(**each) for each in found.get("figures", [])]
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise checkpoints.CheckpointError(f"card: {path} is no card of a network ({error})") from error
+    return found
 
 
 def strength(spec: str) -> Strength | None:

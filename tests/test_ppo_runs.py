@@ -831,6 +831,18 @@ def test_a_checkpoint_without_what_is_asked_for_is_refused(finished, weights):
         checkpoints.load(weights / "small", ("training",), "skullking", SkullKingEnv.version)
 
 
+@pytest.mark.parametrize("text", ["{", "[]", '{"figures": [3]}', '{"figures": [{"agent": "ppo:small"}]}'])
+def test_a_spoilt_card_is_named(weights, text):
+    (weights / "small" / "card.json").write_text(text)
+    with pytest.raises(UserError, match=r"small/card\.json is no card"):
+        agents.strength("ppo:small")
+
+
+def test_a_file_without_games_has_no_maker(tmp_path):
+    (tmp_path / "games.jsonl").touch()
+    assert cards.made_games(tmp_path / "games.jsonl") == []
+
+
 def test_what_is_no_run_is_not_published_or_compared(copy, weights, monkeypatch, capsys):
     (copy / "config.json").write_text("{")
     for main, *arguments in ((publish.main, copy, "other"), (compare.main, copy)):

@@ -109,6 +109,22 @@ def test_a_file_of_games_is_written_by_one_process_at_a_time(games, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["kuhn.jsonl"]
 
 
+def test_making_games_stops_after_a_batch_when_it_is_asked_to(games, tmp_path, monkeypatch, capsys):
+    copy, write = tmp_path / "kuhn.jsonl", records.write
+
+    def interrupted(*args):
+        signal.raise_signal(signal.SIGTERM)
+        write(*args)
+
+    order = Games("kuhn", ("bold", "timid"), str(copy), games=40, batch=16)
+    with monkeypatch.context() as patch:
+        patch.setattr(records, "write", interrupted)
+        assert make_games.make(order) == 128 + signal.SIGTERM
+    assert "Stopped after 16 games; the same command goes on." in capsys.readouterr().err
+    assert make_games.make(order) == 0
+    assert copy.read_bytes() == games.read_bytes()
+
+
 @pytest.mark.parametrize("text", ["a letter without an end", "a letter\nwithout an end", "{}", "\n"])
 def test_a_file_of_something_else_is_left_as_it_is(tmp_path, text):
     path = tmp_path / "letter.txt"
@@ -370,6 +386,8 @@ def test_who_never_bets_loses_every_game_to_a_learner(tmp_path):
     assert "| `timid` | 50.0 ± 0.0 |" in text
     assert (tmp_path / "study" / "exploit.png").exists()
     assert exploit.exploit(cfg) == 0  # it is not studied again
+    with pytest.raises(UserError, match=r"is a study of \['timid'\], not of bold"):
+        exploit.exploit(dataclasses.replace(cfg, agents=("bold",)))
     with pytest.raises(UserError, match="no setting"):
         exploit.exploit(dataclasses.replace(cfg, agents=("bold",), setting=("depth=3",), run=str(tmp_path / "other")))
 

@@ -15,10 +15,12 @@ import agents
 import jaxgames
 from agents import checkpoints
 from agents.cards import CARD, Strength
+from agents.cards import card as card_of
 from jaxgames import Env, records
 from train.evaluate import versus
 from train.folders import draw_curve, read_log, settings_of, write_json
 from train.protocols import PROTOCOLS, protocol_of
+from train.settings import resumed_config
 
 
 def env_of(manifest: checkpoints.Json) -> Env:
@@ -59,20 +61,19 @@ def beginning(start: str) -> list[checkpoints.Json]:
         return []
     if (pathlib.Path(start) / "config.json").exists():
         return history(pathlib.Path(start))
-    card = checkpoints.published(start) / CARD
-    return json.loads(card.read_text())["runs"] if card.exists() else []
+    return card_of(start).get("runs", [])
 
 
 def made_games(path: pathlib.Path) -> list[str]:
     """The command that made a file of games, as its first game tells; nothing if it was not made by one."""
     if not path.exists():
         return []
-    first = next(records.stream(path))
-    maker = first.more.get("maker")
-    if not isinstance(maker, dict):
+    first = next(records.stream(path), None)
+    maker = first.more.get("maker") if first else None
+    if not first or not isinstance(maker, dict):
         return []
     usual = jaxgames.make(first.game).options
-    options = [f"{name}={value}" for name, value in first.options.items() if value != records.plain(usual)[name]]
+    options = [f"{name}={value}" for name, value in first.options.items() if value != records.plain(usual).get(name)]
     players = first.players if len(set(first.players)) > 1 else first.players[:1]
     with open(path, "rb") as file:
         words = ["python train/make_games.py", first.game, *players, f"--games {sum(1 for _ in file)}"]
@@ -204,8 +205,6 @@ def text_of(card: checkpoints.Json, has_curve: bool) -> str:
 
 def draw(run: pathlib.Path, manifest: checkpoints.Json, path: pathlib.Path) -> None:
     """The curve of a run, small."""
-    config = settings_of(run)
     script = importlib.import_module(f"train.ppo_{manifest['game']}")
-    settings = {k: tuple(v) if isinstance(v, list) else v for k, v in config.items()}
-    task = script.make_task(script.Config(**settings))
-    draw_curve(read_log(run / "metrics.csv"), task.protocol, config["rivals"][0], path, dpi=60)
+    cfg = resumed_config(script.Config(resume=str(run)))
+    draw_curve(read_log(run / "metrics.csv"), script.make_task(cfg).protocol, cfg.rivals[0], path, dpi=60)

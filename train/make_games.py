@@ -85,6 +85,8 @@ def make(cfg: Games) -> int:
     except OSError as error:
         print(f"Stopped: {error}. {scripts.remedy(error)}; the same command goes on.", file=sys.stderr)
         return NO_ROOM
+    if asked.signal:
+        print(f"Stopped after {done} games; the same command goes on.", file=sys.stderr)
     return asked.exit_code
 
 
