@@ -152,7 +152,26 @@ def test_games_that_cannot_be_written_end_with_a_sentence(games, tmp_path, monke
     assert copy.read_bytes() == games.read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"field": ("widths=abc",)}, "field = widths=abc cannot be made"),
+        ({"field": ("widths=[0]",)}, r"there would be parameters of the shape \(.*0.*\)"),
+        ({"field": ("layers=2",)}, "unexpected keyword argument 'layers'"),
+        ({"observation": "all"}, "observation = all and field = none cannot be made"),
+        ({"network": "oracle"}, "kind must be one of"),
+    ],
+)
+def test_a_network_that_cannot_be_made_is_refused(games, tmp_path, settings, message):
+    cfg = Config(games=str(games), **{"network": "mlp", "run": str(tmp_path / "none")} | settings)
+    with pytest.raises(UserError, match=message):
+        supervised.study(cfg)
+    assert not (tmp_path / "none").exists()
+
+
 def test_bad_orders_of_games_are_refused():
+    with pytest.raises(UserError, match="out must name a file, got ''"):
+        Games("kuhn", ("bold",), "")
     for agents, message in ((("bold",) * 3, "one a seat"), (("brave",), "unknown agent")):
         with pytest.raises(UserError, match=message):
             make_games.make(Games("kuhn", agents, "nowhere.jsonl"))

@@ -54,6 +54,8 @@ class Games:
         for name in ("games", "batch"):
             if getattr(self, name) < 1:
                 raise UserError(f"games: {name} must be at least 1, got {getattr(self, name)}")
+        if not pathlib.Path(self.out).name:
+            raise UserError(f"games: out must name a file, got {self.out!r}")
         if self.out.endswith(".gz"):
             raise UserError("games: a packed file cannot be gone on with after a stop; write plain lines and pack them")
 

@@ -132,10 +132,27 @@ def make_model(cfg: Config, env: Env) -> Model:
     if cfg.start_from:
         model, _ = networks.load(cfg.start_from, env)
     else:
-        fields = dict(read_option(text) for text in cfg.field)
-        model = networks.make(cfg.network, env, cfg.observation or None, **fields)
+        model = new_model(cfg, env)
     if type(model).act is not Model.act and type(model).choice is Model.choice:
         raise UserError(f"supervised: a {cfg.network} chooses otherwise than by action; it cannot be taught actions")
+    return model
+
+
+def new_model(cfg: Config, env: Env) -> Model:
+    """The network that the settings describe; a UserError if there is none such."""
+    fields = dict(read_option(text) for text in cfg.field)
+    try:
+        model = networks.make(cfg.network, env, cfg.observation or None, **fields)
+        params = jax.eval_shape(model.init, jax.random.key(0))
+        if empty := [leaf.shape for leaf in jax.tree.leaves(params) if not leaf.size]:
+            raise ValueError(f"there would be parameters of the shape {empty[0]}")
+    except UserError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise UserError(
+            f"supervised: network = {cfg.network} with observation = {cfg.observation or 'the first'} and field = "
+            f"{' '.join(cfg.field) or 'none'} cannot be made: {error}"
+        ) from error
     return model
 
 
