@@ -595,6 +595,8 @@ def test_the_players_of_the_rules_pages_exist():
             agents.make(line.one, env), agents.make(line.rest, env)
             protocol_of(env, line.protocol)
             assert references.reference(env, line.protocol, line.one, line.rest, next(iter(line.figures)))
+    other = SimpleNamespace(id="a game from outside")
+    assert references.reference(other, "", "rule", "random", "wins_percent") is None
     assert (
         references.reference(jaxgames.make("skyjo", num_players=3), "", "ev_greedy", "random", "wins_percent") is None
     )
