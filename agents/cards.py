@@ -3,7 +3,6 @@
 `published` and `strength` read them for lists of players. Neither loads weights nor touches a device.
 """
 
-import json
 from typing import NamedTuple
 
 from agents import checkpoints
@@ -29,9 +28,8 @@ class Strength(NamedTuple):
 
 def published(game: str = "") -> tuple[str, ...]:
     """The names of the networks that come along, of one game or of all: `ppo:<name>` plays them."""
-    names = sorted(path.name for path in checkpoints.WEIGHTS.glob("[!.]*") if checkpoints.is_published(path.name))
-    about = {name: checkpoints.read_manifest(checkpoints.WEIGHTS / name) for name in names}
-    return tuple(name for name in names if game in ("", about[name]["game"]) and plays(about[name]))
+    about = {name: checkpoints.read_manifest(checkpoints.published(name)) for name in checkpoints.published_names()}
+    return tuple(name for name in about if game in ("", about[name]["game"]) and plays(about[name]))
 
 
 def plays(manifest: checkpoints.Json) -> bool:
@@ -41,8 +39,13 @@ def plays(manifest: checkpoints.Json) -> bool:
 
 def card(name: str) -> checkpoints.Json:
     """The card of a published network; empty if it has none."""
-    path = checkpoints.WEIGHTS / name / CARD
-    return json.loads(path.read_text()) if path.exists() else {}
+    path = checkpoints.published(name) / CARD
+    try:
+        found = checkpoints.read_json(path) if path.exists() else {}
+        [Strength(**each) for each in found.get("figures", [])]
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise checkpoints.CheckpointError(f"card: {path} is no card of a network ({error})") from error
+    return found
 
 
 def strength(spec: str) -> Strength | None:

@@ -10,6 +10,7 @@ import contextlib
 import errno
 import hashlib
 import json
+import logging
 import os
 import pathlib
 import shutil
@@ -29,7 +30,10 @@ from jaxgames.options import UserError
 Json = dict[str, Any]  # a document as JSON gives it: a manifest, a card, settings
 
 FORMAT = 2
+LOUD = ("absl", "asyncio", "concurrent.futures")  # loggers of orbax's threads
 MANIFEST = "manifest.json"
+PARTS = {"game": str, "version": int, "options": dict, "observation": str, "network": dict, "sha256": dict}  # of it
+ASIDE = ".replaced"  # ends the name of what is being replaced
 WEIGHTS = pathlib.Path(__file__).parent / "weights"  # networks that come along: one checkpoint for each name
 
 
@@ -88,6 +92,8 @@ def load(
         )
     if _digests(folder) != manifest.get("sha256"):
         raise DamagedCheckpoint(f"checkpoint: {folder} is damaged: its files do not match its manifest")
+    if missing := [name for name in names if not (folder / name).is_dir()]:
+        raise CheckpointError(f"checkpoint: {folder} holds no {', '.join(missing)}")
     with _orbax() as store:
         return {name: store.restore(folder / name) for name in names}, manifest
 
@@ -97,14 +103,25 @@ def read_manifest(folder: pathlib.Path) -> Json:
     if not folder.is_dir():
         raise CheckpointError(f"checkpoint: there is no checkpoint folder at {folder}")
     try:
-        manifest = json.loads((folder / MANIFEST).read_text())
+        manifest = read_json(folder / MANIFEST)
     except (OSError, ValueError) as error:
         raise DamagedCheckpoint(
             f"checkpoint: {folder} has no readable {MANIFEST}: not a checkpoint, or damaged"
         ) from error
     if not isinstance(manifest, dict) or manifest.get("format") not in (1, FORMAT):
         raise CheckpointError(f"checkpoint: {folder} is not in a format that this version reads (1, {FORMAT})")
-    return _from_format_1(manifest) if manifest["format"] == 1 else manifest
+    manifest = _from_format_1(manifest) if manifest["format"] == 1 else manifest
+    if spoilt := [name for name, kind in PARTS.items() if not isinstance(manifest.get(name), kind)]:
+        raise DamagedCheckpoint(f"checkpoint: {folder} is damaged: its {MANIFEST} has no good {', '.join(spoilt)}")
+    return manifest
+
+
+def read_json(path: pathlib.Path) -> Any:
+    """What a file holds; a ValueError if it is not JSON, whatever it is, and an OSError if it cannot be read."""
+    try:
+        return json.loads(path.read_text())
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
 
 
 def _from_format_1(manifest: Json) -> Json:
@@ -114,12 +131,30 @@ def _from_format_1(manifest: Json) -> Json:
 
 def find(network: str) -> pathlib.Path:
     """The checkpoint that a text names: of a network that comes along, of a run (its newest), or the folder itself."""
-    return WEIGHTS / network if is_published(network) else latest(network)
+    return published(network) if is_published(network) else latest(network)
 
 
 def is_published(network: str) -> bool:
     """Is this the name of a network that comes along?"""
-    return (WEIGHTS / network / MANIFEST).exists()
+    return (published(network) / MANIFEST).exists()
+
+
+def published(name: str) -> pathlib.Path:
+    """The folder of a network that comes along. A publication killed between its two renames left the old one aside."""
+    folder = WEIGHTS / name
+    return aside if (aside := aside_of(folder)).exists() and not folder.exists() else folder
+
+
+def published_names() -> list[str]:
+    """The names of all networks that come along."""
+    folders = [path.name for path in WEIGHTS.glob("[!.]*")]
+    asides = [path.name[1 : -len(ASIDE)] for path in WEIGHTS.glob(f".*{ASIDE}")]
+    return sorted(name for name in {*folders, *asides} if is_published(name))
+
+
+def aside_of(folder: pathlib.Path) -> pathlib.Path:
+    """Where a folder waits while another takes its place."""
+    return folder.parent / f".{folder.name}{ASIDE}"
 
 
 def latest(run: str | os.PathLike) -> pathlib.Path:
@@ -185,10 +220,15 @@ def _write(folder: pathlib.Path, items: dict[str, chex.ArrayTree], about: Json) 
 def _silent_threads() -> Iterator[None]:
     """Orbax's threads hand their exceptions to whoever waits for them; printing them as well helps nobody."""
     before, threading.excepthook = threading.excepthook, lambda args: None
+    loggers = [logging.getLogger(name) for name in LOUD if not logging.getLogger(name).disabled]
+    for logger in loggers:
+        logger.disabled = True
     try:
         yield
     finally:
         threading.excepthook = before
+        for logger in loggers:
+            logger.disabled = False
 
 
 def _is_full(error: BaseException) -> bool:

@@ -50,7 +50,7 @@ def offers(game: str) -> list[Offer]:
     """The agents of a game that can be named without a path: bots and searches, then published networks."""
     found = [Offer(spec, phrase) for spec, phrase in STRENGTHS.get(game, {"random": ""}).items()]
     for name in cards.published(game):
-        manifest = checkpoints.read_manifest(checkpoints.WEIGHTS / name)
+        manifest = checkpoints.read_manifest(checkpoints.published(name))
         phrase = str(cards.strength(f"ppo:{name}") or "a trained network")
         found.append(network(f"ppo:{name}", phrase, manifest))
     return found

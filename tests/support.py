@@ -1,9 +1,12 @@
 """What the tests of all games share: recorded games, replaying them, and batches of random play."""
 
+import contextlib
 import dataclasses
 import functools
 import pathlib
 import re
+import subprocess
+import sys
 from xml.etree import ElementTree
 
 import jax
@@ -28,6 +31,27 @@ def drawn_words(picture):
     """Everything that is written in a picture, in the order in which it is drawn."""
     texts = ElementTree.fromstring(picture).iter("{http://www.w3.org/2000/svg}text")
     return [element.text for element in texts if element.text]
+
+
+HOLDER = """
+import fcntl, sys
+file = open(sys.argv[1], "a+b")
+fcntl.flock(file, fcntl.LOCK_EX)
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextlib.contextmanager
+def held_by_another(path):
+    """A process that holds this file, and is killed at the end."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", HOLDER, str(path)], **pipes) as holder:
+        try:
+            assert holder.stdout.readline() == b"held\n"
+            yield
+        finally:
+            holder.kill()
 
 
 def rule_numbers(game):

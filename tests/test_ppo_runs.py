@@ -4,13 +4,16 @@ import csv
 import dataclasses
 import errno
 import json
+import logging
 import pathlib
+import re
 import shutil
 import signal
 import socket
 import struct
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import chex
 import jax
@@ -28,7 +31,8 @@ from agents.checkpoints import CheckpointError
 from jaxgames.options import UserError
 from jaxgames.skullking import SkullKingEnv
 from tests.skullking_positions import deal
-from train import cards, compare, devices, evaluate, folders, make_games, ppo_skullking, publish, runs
+from tests.support import held_by_another
+from train import cards, compare, devices, evaluate, folders, locks, make_games, ppo_skullking, publish, runs, scripts
 from train.make_games import Games
 from train.protocols import protocol_of
 from train.scripts import remedy
@@ -245,7 +249,44 @@ class Full:
 
     def save(self, folder, item):
         folder.mkdir(parents=True)
+        logging.getLogger("absl").error("a traceback of many lines")
         raise ValueError("RESOURCE_EXHAUSTED: Error writing: No space left on device [os_error_code='28']")
+
+
+def test_a_run_goes_on_in_one_process_at_a_time(copy, quick_match):
+    before = listing(copy)
+    with held_by_another(copy / "config.json"), pytest.raises(UserError, match="another process is at work"):
+        drive(resume=str(copy))
+    assert listing(copy) == before
+    assert drive(resume=str(copy)) == 0  # the other one was killed
+    assert drive(resume=str(copy)) == 0  # and this one has ended
+
+
+def test_a_run_that_has_just_begun_is_not_resumed_elsewhere(tmp_path, quick_match):
+    folder, refused = tmp_path / "new", []
+
+    def resume():
+        with pytest.raises(UserError, match="another process is at work") as refusal:
+            drive(resume=str(folder))
+        refused.append(refusal)
+
+    quick_match.append(resume)
+    assert drive(run=str(folder), **SETTINGS) == 0
+    assert refused
+
+
+def test_where_there_are_no_locks_nobody_is_held_up(tmp_path, monkeypatch):
+    def no_locks(*args):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    path = tmp_path / "file"
+    with locks.alone(path, "missing"):
+        assert not path.exists()
+    path.touch()
+    for patched in ({"flock": no_locks, "LOCK_EX": 2, "LOCK_NB": 4}, None):
+        monkeypatch.setattr(locks, "fcntl", patched and SimpleNamespace(**patched))
+        with locks.alone(path, "first"), locks.alone(path, "second"):
+            pass
 
 
 def test_a_folder_that_went_away_is_no_full_disk():
@@ -255,7 +296,7 @@ def test_a_folder_that_went_away_is_no_full_disk():
 
 @pytest.mark.parametrize("what", ["checkpoint", "log"])
 def test_a_full_disk_ends_a_run_with_a_sentence_and_what_was_saved_is_whole(
-    finished, copy, quick_match, monkeypatch, capsys, what
+    finished, copy, quick_match, monkeypatch, capsys, caplog, what
 ):
     def no_room(run):
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -271,11 +312,52 @@ def test_a_full_disk_ends_a_run_with_a_sentence_and_what_was_saved_is_whole(
         assert drive(resume=str(copy)) == runs.STOPPED
     text = said(capsys.readouterr())
     assert "No space left on device" in text
+    assert not caplog.records
     assert f"Make room on the disk. Continue with --resume {copy}" in text
     assert [path.name for path in (copy / "checkpoints").iterdir()] == ["2"]
     if what == "log":
         assert drive(resume=str(copy)) == 0
         same(copy, finished)
+
+
+def test_a_report_is_there_completely_or_not_at_all(tmp_path, monkeypatch):
+    """It says that a run has ended."""
+
+    def cut_short(path, text):
+        path.write_bytes(text[:3].encode())
+        no_room()
+
+    path = tmp_path / "evaluation.md"
+    for before in ([], [path]):
+        with monkeypatch.context() as patch:
+            patch.setattr(pathlib.Path, "write_text", cut_short)
+            with pytest.raises(OSError, match="No space"):
+                folders.write_whole(path, "everything")
+        assert list(tmp_path.iterdir()) == before
+        folders.write_whole(path, "everything")
+        assert path.read_text() == "everything"
+
+
+@pytest.mark.parametrize(
+    ("trouble", "code", "message"),
+    [
+        (KeyboardInterrupt(), 130, "Stopped"),
+        (OSError(errno.ENOSPC, "No space left on device"), 1, "Make room on the disk"),
+        (FileNotFoundError(errno.ENOENT, "No such file", "there"), 1, "See that this place is there"),
+        (UserError("that is wrong"), 2, "that is wrong"),
+    ],
+    ids=str,
+)
+def test_every_script_ends_with_a_sentence(monkeypatch, capsys, trouble, code, message):
+    def work(cfg):
+        raise trouble
+
+    for main in (
+        lambda: scripts.run(compare.Comparison, work, ""),
+        lambda: runs.main(ppo_skullking.Config, work, ""),
+    ):
+        assert call(monkeypatch, main) == code
+    assert message in said(capsys.readouterr())
 
 
 def test_a_bug_stays_a_traceback(monkeypatch, tmp_path):
@@ -492,14 +574,88 @@ def test_a_published_network_is_an_agent_by_name_with_a_card(finished, tmp_path,
     assert call(monkeypatch, publish.main, finished, "small", "--replace", "--deals", "0") == 0
     assert agents.cards.card("small")["figures"] == []
 
-    def full(*args):
-        raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(checkpoints, "_write", full)
-    with pytest.raises(OSError, match="No space"):
-        call(monkeypatch, publish.main, finished, "small", "--replace")
-    assert [path.name for path in tmp_path.iterdir()] == ["small"]  # the network that was to be replaced
-    jax.tree.map(np.testing.assert_array_equal, networks.load("small", env)[1], by_run[1])
+def no_room(*args):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def interrupted(*args):
+    signal.raise_signal(signal.SIGTERM)
+
+
+@pytest.fixture
+def weights(finished, tmp_path, monkeypatch):
+    """A folder of published networks with one in it, `small`."""
+    folder = tmp_path / "weights"
+    monkeypatch.setattr(checkpoints, "WEIGHTS", folder)
+    monkeypatch.setattr(cards, "versus", lambda *args: FOUND)
+    publish.publish(publish.Publication(f"{finished}/checkpoints/2", "small", deals=0))
+    return folder
+
+
+@pytest.mark.parametrize("name", ["small", "other"])
+@pytest.mark.parametrize(
+    ("module", "function", "fails", "code", "message"),
+    [
+        (checkpoints, "_write", no_room, 1, "No space left on device: "),
+        (cards, "versus", no_room, 1, "No space left on device. "),
+        (cards, "write", no_room, 1, "Make room on the disk"),
+        (cards, "draw", interrupted, runs.TERMINATED, "Stopped; "),
+    ],
+)
+def test_a_publication_that_fails_leaves_everything_as_it_was(
+    finished, weights, monkeypatch, capsys, name, module, function, fails, code, message
+):
+    before = listing(weights)
+    monkeypatch.setattr(module, function, fails)
+    assert call(monkeypatch, publish.main, finished, name, "--replace", "--against", "random") == code
+    assert f"{name} is what it was" in (text := said(capsys.readouterr()))
+    assert message.strip(": ") in text
+    assert [each for each in listing(weights) if each[0] != weights] == [each for each in before if each[0] != weights]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--against", "wizard"), "unknown agent 'wizard'"),
+        (("--against", "ppo:nowhere"), "there is no checkpoint at nowhere"),
+        (("--measure", "sides"), "skullking has rotations, got 'sides'"),
+        (("--styles", "bold"), "styles must be greedy or sampled, got bold"),
+        (("--deals", 1), "deals must be 0 for none, or at least 2"),
+    ],
+)
+def test_a_wrong_measurement_is_refused_before_anything_is_written(
+    finished, weights, monkeypatch, capsys, arguments, message
+):
+    before = listing(weights)
+    assert call(monkeypatch, publish.main, finished, "small", "--replace", *arguments) == 2
+    assert message in said(capsys.readouterr())
+    assert listing(weights) == before
+
+
+@pytest.mark.parametrize("name", ["../small", ".small", "a/b", "a,b", "a=b", ""])
+def test_a_name_that_no_agent_can_be_asked_for_is_refused(finished, weights, monkeypatch, capsys, name):
+    assert call(monkeypatch, publish.main, finished, name) == 2
+    assert "name must be letters, digits, - and _ alone" in said(capsys.readouterr())
+
+
+def test_a_network_whose_successor_was_killed_is_still_there(finished, weights, monkeypatch):
+    """Between the two renames, and while the new one was written; the next publication clears both away."""
+    env = jaxgames.make("skullking", num_players=2, hand_sizes=(1, 2))
+    old, card = networks.load("small", env)[1], agents.cards.card("small")
+    (weights / "small").rename(checkpoints.aside_of(weights / "small"))
+    (weights / ".small.new").mkdir()
+    assert agents.published() == ("small",)
+    assert agents.cards.card("small") == card
+    jax.tree.map(np.testing.assert_array_equal, networks.load("small", env)[1], old)
+    with pytest.raises(UserError, match="is not overwritten"):
+        publish.publish(publish.Publication(str(finished), "small"))
+    publish.publish(publish.Publication(str(finished), "small", against=("random", "ppo:small"), replace=True))
+    assert [path.name for path in weights.iterdir()] == ["small"]
+    figures = agents.cards.card("small")["figures"]
+    assert {(each["agent"], each["against"]) for each in figures} == {
+        (agent, rival) for agent in ("ppo:small", "ppo:small,greedy") for rival in ("random", "ppo:small")
+    }
 
 
 def test_a_card_tells_of_the_games_and_networks_that_a_run_began_with(finished, tmp_path, monkeypatch):
@@ -589,6 +745,144 @@ def test_what_is_wrong_is_said_with_exit_code_2_and_nothing_is_written(
     assert call(monkeypatch, ppo_skullking.main, *arguments) == 2
     assert message in " ".join(capsys.readouterr().err.split())
     assert sorted((path, path.stat().st_mtime_ns) for path in finished.parent.rglob("*")) == before
+
+
+LOG = "update,steps,loss,games\n1,128,0.5,3\n2,256,0.25,\n3,384,0.125,4\n"
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "message"),
+    [
+        (LOG.replace("0.25", "0.2\0"), "line 3 of"),
+        (LOG.replace("256", "abc"), "line 3 of"),
+        (LOG.replace("256", "inf"), "line 3 of"),
+        (LOG.replace("0.25", "nan"), "line 3 of"),
+        (LOG.replace("\n2,", "\n2.5,"), "line 3 of"),
+        (LOG.replace("0.25,", "0.25,1,2,3"), "line 3 of"),
+        (LOG.replace("256,0.25,", ""), "line 3 of"),
+        (LOG.replace("0.25", "0" * 200_000), "line 2 of"),
+        (LOG.replace("update", "number"), "there are no columns update and steps"),
+        ("\0" * 50, "there are no columns update and steps"),
+        (b"\xff\xfe", "line 1 of"),
+        (None, "line 1 of"),
+    ],
+    ids=str,
+)
+def test_a_log_that_is_spoilt_is_refused_by_its_line(tmp_path, spoilt, message):
+    path = tmp_path / "metrics.csv"
+    if spoilt is None:
+        path.mkdir()
+    else:
+        path.write_bytes(spoilt if isinstance(spoilt, bytes) else spoilt.encode())
+    with pytest.raises(UserError, match=r"is no row of a log .*put the file back, or take it away") as refused:
+        folders.read_log(path, 2)
+    assert message in str(refused.value)
+
+
+def test_a_log_that_is_spoilt_behind_the_newest_checkpoint_is_read_up_to_there(tmp_path):
+    path = tmp_path / "metrics.csv"
+    assert folders.read_log(path) == []
+    path.touch()
+    assert folders.read_log(path) == []
+    path.write_text(LOG + "4,512,\0\0")
+    assert [row["update"] for row in folders.read_log(path, 3)] == [1, 2, 3]
+    assert folders.read_log(path, 1) == [{"update": 1, "steps": 128, "loss": 0.5, "games": 3}]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[" * 100_000,
+        '{"format": ' + "9" * 5000 + "}",
+        {"options": None},
+        {"observation": 3},
+        {"network": []},
+        {"sha256": "0"},
+        {"sha256": {}},
+        {"update": "4"},
+        {"update": -1},
+        {"config": None},
+    ],
+    ids=lambda text: str(text)[:20],
+)
+def test_a_spoilt_manifest_is_a_damaged_checkpoint(copy, text):
+    path = copy / "checkpoints" / "4" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    path.write_text(text if isinstance(text, str) else json.dumps(manifest | text))
+    cfg = resumed_config(ppo_skullking.Config(resume=str(copy)))
+    run, told = folders.Run(cfg, ppo_skullking.make_task(cfg)), []
+    assert run.restore(told.append)
+    assert (run.restored, len(told)) == (2, 1)
+    assert "damaged" in told[0]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "[" * 100_000, '{"a": 3}', '{"a": {"network": 3, "sha256": "0"}}'])
+@pytest.mark.parametrize(("name", "message"), [("config", "is not the configuration"), ("networks", "does not name")])
+def test_a_spoilt_file_of_a_run_is_refused(copy, name, message, text):
+    (copy / f"{name}.json").write_text(text)
+    with pytest.raises(UserError, match=rf"{name}\.json {message}"):
+        drive(resume=str(copy))
+
+
+def test_a_checkpoint_without_what_is_asked_for_is_refused(finished, weights):
+    with pytest.raises(CheckpointError, match="small holds no training"):
+        checkpoints.load(weights / "small", ("training",), "skullking", SkullKingEnv.version)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"figures": [3]}', '{"figures": [{"agent": "ppo:small"}]}'])
+def test_a_spoilt_card_is_named(weights, text):
+    (weights / "small" / "card.json").write_text(text)
+    with pytest.raises(UserError, match=r"small/card\.json is no card"):
+        agents.strength("ppo:small")
+
+
+def test_a_file_without_games_has_no_maker(tmp_path):
+    (tmp_path / "games.jsonl").touch()
+    assert cards.made_games(tmp_path / "games.jsonl") == []
+
+
+def test_what_is_no_run_is_not_published_or_compared(copy, weights, monkeypatch, capsys):
+    (copy / "config.json").write_text("{")
+    for main, *arguments in ((publish.main, copy, "other"), (compare.main, copy)):
+        assert call(monkeypatch, main, *arguments) == 2
+        assert "config.json is not the configuration of a run" in said(capsys.readouterr())
+    (copy / "evaluation.md").write_text("")
+    with pytest.raises(UserError, match="is no report of a run"):
+        compare.first_line(copy / "evaluation.md")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"envs": "8"}, "envs must be an integer of 64 bits, got '8'"),
+        ({"envs": 8.0}, "envs must be an integer of 64 bits, got 8.0"),
+        ({"envs": None}, "envs must be an integer of 64 bits, got None"),
+        ({"envs": 2**70}, "envs must be an integer of 64 bits, got 1180"),
+        ({"keep": True}, "keep must be an integer of 64 bits, got True"),
+        ({"gamma": (0.9,)}, "gamma must be a finite number, got (0.9,)"),
+        ({"value_weight": float("nan")}, "value_weight must be a finite number, got nan"),
+        ({"learning_rate": "fast"}, "learning_rate must be a finite number, got 'fast'"),
+        ({"by_round": 1}, "by_round must be True or False, got 1"),
+        ({"start_from": 3}, "start_from must be text, got 3"),
+        ({"rivals": "random"}, "rivals must be a list, each text, got 'random'"),
+        ({"opponents": (3,)}, "opponents must be a list, each text, got (3,)"),
+        ({"widths": (16.5,)}, "widths must be a list, each an integer of 64 bits, got (16.5,)"),
+        ({"observation": None}, "observation must be one of 'ability', 'base', 'full', got None"),
+    ],
+)
+def test_a_setting_of_another_kind_is_named(settings, message):
+    with pytest.raises(UserError, match=re.escape(message)):
+        ppo_skullking.Config(**SETTINGS | settings)
+
+
+def test_a_config_with_a_setting_of_another_kind_is_refused_at_resume(copy, monkeypatch, capsys):
+    config = json.loads((copy / "config.json").read_text())
+    (copy / "config.json").write_text(json.dumps(config | {"steps": "16"}))
+    assert call(monkeypatch, ppo_skullking.main, "--resume", copy) == 2
+    assert f"{copy}/config.json is not the configuration of a run" in said(text := capsys.readouterr())
+    assert "steps must be an integer of 64 bits, got '16'" in said(text)
 
 
 def test_a_training_that_goes_wrong_keeps_the_last_good_checkpoint(tmp_path, quick_match, monkeypatch, capsys):

@@ -4,8 +4,10 @@ All on Kuhn poker, where every result is known.
 """
 
 import dataclasses
+import errno
 import json
 import shutil
+import signal
 import sys
 from types import SimpleNamespace
 
@@ -20,7 +22,8 @@ from agents import networks
 from jaxgames import records
 from jaxgames.options import UserError
 from tests.sixth_game import BET, PASS, KuhnEnv
-from train import expert, exploit, make_games, supervised
+from tests.support import held_by_another
+from train import expert, exploit, folders, make_games, studies, supervised
 from train.expert import Expert
 from train.exploit import Exploit
 from train.make_games import Games
@@ -92,7 +95,83 @@ def test_making_games_goes_on_to_the_same_bytes(games, tmp_path):
     assert copy.read_bytes() == games.read_bytes()
 
 
+def test_a_file_of_games_is_written_by_one_process_at_a_time(games, tmp_path):
+    copy = tmp_path / "kuhn.jsonl"
+    shutil.copy(games, copy)
+    cfg = Games("kuhn", ("bold", "timid"), str(copy), games=50, batch=16)
+    with (
+        held_by_another(tmp_path / ".kuhn.jsonl.lock"),
+        pytest.raises(UserError, match=r"another process is at work on .*kuhn\.jsonl"),
+    ):
+        make_games.make(cfg)
+    assert copy.read_bytes() == games.read_bytes()
+    assert make_games.make(cfg) == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["kuhn.jsonl"]
+
+
+def test_making_games_stops_after_a_batch_when_it_is_asked_to(games, tmp_path, monkeypatch, capsys):
+    copy, write = tmp_path / "kuhn.jsonl", records.write
+
+    def interrupted(*args):
+        signal.raise_signal(signal.SIGTERM)
+        write(*args)
+
+    order = Games("kuhn", ("bold", "timid"), str(copy), games=40, batch=16)
+    with monkeypatch.context() as patch:
+        patch.setattr(records, "write", interrupted)
+        assert make_games.make(order) == 128 + signal.SIGTERM
+    assert "Stopped after 16 games; the same command goes on." in capsys.readouterr().err
+    assert make_games.make(order) == 0
+    assert copy.read_bytes() == games.read_bytes()
+
+
+@pytest.mark.parametrize("text", ["a letter without an end", "a letter\nwithout an end", "{}", "\n"])
+def test_a_file_of_something_else_is_left_as_it_is(tmp_path, text):
+    path = tmp_path / "letter.txt"
+    path.write_text(text)
+    with pytest.raises(UserError, match=r"letter\.txt holds games of other agents"):
+        make_games.make(Games("kuhn", ("bold", "timid"), str(path), games=40, batch=16))
+    assert path.read_text() == text
+
+
+def test_games_that_cannot_be_written_end_with_a_sentence(games, tmp_path, monkeypatch, capsys):
+    """In a folder's place, below a file, and where the disk is full: whole games are kept."""
+    copy = tmp_path / "kuhn.jsonl"
+    shutil.copy(games, copy)
+    order = Games("kuhn", ("bold", "timid"), str(copy), games=50, batch=16)
+    for out in (tmp_path, copy / "below.jsonl"):
+        assert make_games.make(dataclasses.replace(order, out=str(out))) == 1
+        assert "Stopped: " in capsys.readouterr().err
+
+    def full(*args):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(records, "write", full)
+    assert make_games.make(order) == 1
+    assert "No space left on device. Make room on the disk; the same command goes on." in capsys.readouterr().err
+    assert copy.read_bytes() == games.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"field": ("widths=abc",)}, "field = widths=abc cannot be made"),
+        ({"field": ("widths=[0]",)}, r"there would be parameters of the shape \(.*0.*\)"),
+        ({"field": ("layers=2",)}, "unexpected keyword argument 'layers'"),
+        ({"observation": "all"}, "observation = all and field = none cannot be made"),
+        ({"network": "oracle"}, "kind must be one of"),
+    ],
+)
+def test_a_network_that_cannot_be_made_is_refused(games, tmp_path, settings, message):
+    cfg = Config(games=str(games), **{"network": "mlp", "run": str(tmp_path / "none")} | settings)
+    with pytest.raises(UserError, match=message):
+        supervised.study(cfg)
+    assert not (tmp_path / "none").exists()
+
+
 def test_bad_orders_of_games_are_refused():
+    with pytest.raises(UserError, match="out must name a file, got ''"):
+        Games("kuhn", ("bold",), "")
     for agents, message in ((("bold",) * 3, "one a seat"), (("brave",), "unknown agent")):
         with pytest.raises(UserError, match=message):
             make_games.make(Games("kuhn", agents, "nowhere.jsonl"))
@@ -138,6 +217,44 @@ def test_imitation_goes_on_bit_for_bit(finished, tmp_path):
     whole, stopped = (networks.load(str(folder), KUHN)[1] for folder in (finished, copy))
     chex.assert_trees_all_equal(whole, stopped)
     assert (copy / "metrics.csv").read_text() == (finished / "metrics.csv").read_text()
+
+
+def test_a_study_goes_on_in_one_process_at_a_time(finished):
+    before = sorted((path, path.stat().st_mtime_ns) for path in finished.rglob("*"))
+    with held_by_another(finished / "config.json"), pytest.raises(UserError, match="another process is at work in"):
+        supervised.study(supervised.resumed(str(finished)))
+    assert sorted((path, path.stat().st_mtime_ns) for path in finished.rglob("*")) == before
+
+
+def test_a_study_that_cannot_be_saved_ends_with_a_sentence(finished, tmp_path, monkeypatch, capsys):
+    """Also when Ctrl-C asks for one checkpoint more."""
+    copy = shutil.copytree(finished, tmp_path / "copy")
+    shutil.rmtree(copy / "checkpoints" / "12")
+
+    def full(*args):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def interrupted(text, *args):
+        signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(folders.checkpoints, "save", full)
+        assert supervised.study(supervised.resumed(str(copy))) == 1
+        patch.setattr(studies, "math", SimpleNamespace(isfinite=lambda loss: interrupted(loss) or True))
+        config = json.loads((copy / "config.json").read_text())
+        (copy / "config.json").write_text(json.dumps(config | {"checkpoint_every": 5, "keep": 9}))
+        manifest = copy / "checkpoints" / "11" / "manifest.json"
+        about = json.loads(manifest.read_text())
+        about["config"] |= {"checkpoint_every": 5, "keep": 9}
+        manifest.write_text(json.dumps(about))
+        assert supervised.study(supervised.resumed(str(copy))) == 1
+    text = " ".join(capsys.readouterr().out.split())
+    assert text.count("No space left on device. Make room on the disk, then continue with --resume") == 2
+    assert [path.name for path in (copy / "checkpoints").iterdir()] == ["11"]
+    with monkeypatch.context() as patch:
+        patch.setattr(folders.Folder, "write_log", full)
+        with pytest.raises(UserError, match=r"copy cannot be written \(.*No space left"):
+            supervised.study(supervised.resumed(str(copy)))
 
 
 def test_bad_lines_are_named_and_passed_over(games, tmp_path, capsys):
@@ -288,6 +405,8 @@ def test_who_never_bets_loses_every_game_to_a_learner(tmp_path):
     assert "| `timid` | 50.0 ± 0.0 |" in text
     assert (tmp_path / "study" / "exploit.png").exists()
     assert exploit.exploit(cfg) == 0  # it is not studied again
+    with pytest.raises(UserError, match=r"is a study of \['timid'\], not of bold"):
+        exploit.exploit(dataclasses.replace(cfg, agents=("bold",)))
     with pytest.raises(UserError, match="no setting"):
         exploit.exploit(dataclasses.replace(cfg, agents=("bold",), setting=("depth=3",), run=str(tmp_path / "other")))
 
@@ -300,6 +419,51 @@ def test_an_exploiter_is_measured_in_its_one_seat_against_an_equal_share():
     two_and_two = Sides(lambda state: None, 0.5)
     page = SimpleNamespace(make_task=lambda settings: Task(settings, measure="sides", sides=two_and_two))
     assert exploit.at_one_seat(page, "model") == Task("model", measure="rotations")
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("envs=many", "envs must be an integer of 64 bits, got 'many'"),
+        ("envs=64.0", "envs must be an integer of 64 bits, got 64.0"),
+        ("gamma=None", "gamma must be a finite number, got None"),
+        ("total_steps=5", "total_steps is not for --setting to say"),
+        ("resume=elsewhere", "resume is not for --setting to say"),
+    ],
+)
+def test_settings_of_a_study_are_refused_by_name(tmp_path, setting, message):
+    with pytest.raises(UserError, match=message):
+        exploit.exploit(Exploit("kuhn", ("timid",), setting=(setting,), run=str(tmp_path / "study")))
+    assert not (tmp_path / "study").exists()
+
+
+@pytest.mark.parametrize(
+    ("config", "settings", "message"),
+    [
+        (Config, {"games": 3}, "games must be text, got 3"),
+        (Config, {"games": "any", "epochs": 1.5}, "epochs must be an integer of 64 bits, got 1.5"),
+        (Config, {"games": "any", "learning_rate": float("inf")}, "learning_rate must be a finite number, got inf"),
+        (Config, {"games": "any", "field": (1,)}, r"field must be a list, each text, got \(1,\)"),
+        (Config, {"games": "any", "seed": -1}, "seed must not be below 0, got -1"),
+        (Games, {"game": "kuhn", "agents": "bold", "out": "any"}, "agents must be a list, each text, got 'bold'"),
+        (Games, {"game": "kuhn", "agents": ("bold",), "out": None}, "out must be text, got None"),
+        (Expert, {"game": "kuhn", "network": "any", "learning_rate": -1.0}, "learning_rate must be above 0, got -1.0"),
+        (Expert, {"game": "kuhn", "network": "any", "seed": -1}, "seed must not be below 0, got -1"),
+        (Expert, {"game": "kuhn", "network": "any", "batch": 2.0}, "batch must be an integer of 64 bits, got 2.0"),
+        (Exploit, {"game": "kuhn", "agents": (1,)}, r"agents must be a list, each text, got \(1,\)"),
+    ],
+)
+def test_settings_of_another_kind_are_refused_before_anything_is_played(config, settings, message):
+    with pytest.raises(UserError, match=message):
+        config(**settings)
+
+
+def test_a_teacher_may_hold_other_braces(monkeypatch, tmp_path):
+    made = []
+    monkeypatch.setattr(make_games, "make", lambda games: made.append(games) or 1)
+    cfg = Expert("kuhn", "first", teacher="rollouts:{network},{worlds}", games=40)
+    assert expert.teach(cfg, "second", 1, tmp_path / "games.jsonl", tmp_path / "round") == 1
+    assert made[0].agents == ("rollouts:second,{worlds}",)
 
 
 def test_every_round_of_a_teacher_plays_other_deals(monkeypatch, tmp_path):

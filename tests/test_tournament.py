@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import re
 import signal
 import sys
 from types import SimpleNamespace
@@ -23,6 +24,7 @@ from jaxgames.options import UserError
 from jaxgames.saboteur.state import MINERS, SABOTEURS, UNDECIDED
 from jaxgames.skullking import metrics
 from tests.sixth_game import BET, PASS, KuhnEnv
+from tests.support import held_by_another
 from train import matches, over_time, protocols, references, scripts, standings, tournament
 from train.matches import Played
 from train.protocols import Counts, Protocol, moments, protocol_of, ratio_and_error
@@ -210,11 +212,80 @@ def test_what_is_wrong_is_said_with_exit_code_2(finished, arguments, message, mo
     broken = finished.parent / "broken"
     broken.mkdir(exist_ok=True)
     (broken / "tournament.json").write_bytes((finished / "tournament.json").read_bytes())
-    (broken / "results.jsonl").write_text('{"one": 0, "rest": 1, "chunk": 0, "views": [{}]}\nnonsense\n')
+    (broken / "results.jsonl").write_bytes((finished / "results.jsonl").read_bytes().split(b"\n")[0] + b"\nnonsense\n")
     before = sorted(finished.parent.rglob("*"))
     assert call(monkeypatch, *arguments) == 2
     assert message in " ".join(capsys.readouterr().err.split())
     assert sorted(finished.parent.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"one": "0"}, "it has no chunk 0 of '0' against 1"),
+        ({"one": True, "rest": False}, "it has no chunk 0 of True against False"),
+        ({"rest": 9}, "it has no chunk 0 of 0 against 9"),
+        ({"chunk": 3}, "it has no chunk 3 of 0 against 1"),
+        ({"chunk": 0.5}, "it has no chunk 0.5 of 0 against 1"),
+        ({"views": []}, "it does not have wins_percent from every side"),
+        ({"views": [{}, {}]}, "it does not have wins_percent from every side"),
+        ({"views": [{"wins_percent": [1.0] * 6}] * 2}, "it has other figures than the first line"),
+        ({"views": [{"wins_percent": [1.0, 2.0]}] * 2}, "wins_percent must be 6 finite numbers"),
+        ({"views": [{"wins_percent": [math.nan] * 6}] * 2}, "wins_percent must be 6 finite numbers"),
+        ({"views": [{"wins_percent": ["1"] * 6}] * 2}, "wins_percent must be 6 finite numbers"),
+        ({"views": "none"}, "'str' object has no attribute 'items'"),
+        ({"views": 3}, "'int' object is not iterable"),
+        ({"deep": 0}, "maximum recursion depth"),
+    ],
+)
+def test_a_result_that_the_tournament_cannot_have_written_is_refused_by_its_line(finished, tmp_path, changes, message):
+    first, second, *_ = lines(finished)
+    spoilt = json.dumps(second | {"one": 0, "rest": 1} | changes).replace('"deep": 0', '"deep": ' + "[" * 100_000)
+    path = tmp_path / "results.jsonl"
+    path.write_text(f"{json.dumps(first)}\n{spoilt}\nhalf a li")
+    cfg = Tournament(**SETTINGS)
+    with pytest.raises(UserError, match=f"line 2 of {path} is no result .{re.escape(message)}"):
+        tournament.read_results(path, cfg, protocol_of(KuhnEnv()))
+    assert path.read_text().endswith("half a li")
+
+
+@pytest.mark.parametrize("networks", [[], {"a": []}, {"a": {"network": 3, "sha256": "0"}}, {"a": {"network": "b"}}])
+def test_networks_that_are_none_are_refused_at_resume(finished, tmp_path, monkeypatch, capsys, networks):
+    stored = json.loads((finished / "tournament.json").read_text())
+    (tmp_path / "tournament.json").write_text(json.dumps(stored | {"networks": networks}))
+    assert call(monkeypatch, "--resume", tmp_path) == 2
+    assert "is not a tournament's" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_tournament_goes_on_in_one_process_at_a_time(finished, monkeypatch, capsys):
+    before = sorted((path, path.stat().st_mtime_ns) for path in finished.rglob("*"))
+    with held_by_another(finished / "tournament.json"):
+        assert call(monkeypatch, "--resume", finished) == 2
+    assert f"another process is at work in {finished}" in " ".join(capsys.readouterr().err.split())
+    assert sorted((path, path.stat().st_mtime_ns) for path in finished.rglob("*")) == before
+
+
+def test_a_tournament_that_finds_no_place_is_refused(finished, monkeypatch, capsys):
+    place = finished / "table.md" / "below"
+    assert call(monkeypatch, "kuhn", "bold", "timid", "--run", place) == 2
+    assert f"{place} cannot be written" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"deals": 9.5}, "deals must be an integer of 64 bits, got 9.5"),
+        ({"seed": "x"}, "seed must be an integer of 64 bits, got 'x'"),
+        ({"agents": [1, 2]}, "agents must be a list, each text, got (1, 2)"),
+        ({"self_play": "yes"}, "self_play must be True or False, got 'yes'"),
+        ({"costs": 3}, "costs must be text, got 3"),
+    ],
+)
+def test_settings_of_another_kind_are_refused_at_resume(finished, tmp_path, monkeypatch, capsys, changes, message):
+    stored = json.loads((finished / "tournament.json").read_text())
+    (tmp_path / "tournament.json").write_text(json.dumps(stored | {"settings": stored["settings"] | changes}))
+    assert call(monkeypatch, "--resume", tmp_path) == 2
+    assert message in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_full_disk_ends_a_tournament_with_a_sentence(tmp_path, monkeypatch, capsys):
@@ -524,6 +595,8 @@ def test_the_players_of_the_rules_pages_exist():
             agents.make(line.one, env), agents.make(line.rest, env)
             protocol_of(env, line.protocol)
             assert references.reference(env, line.protocol, line.one, line.rest, next(iter(line.figures)))
+    other = SimpleNamespace(id="a game from outside")
+    assert references.reference(other, "", "rule", "random", "wins_percent") is None
     assert (
         references.reference(jaxgames.make("skyjo", num_players=3), "", "ev_greedy", "random", "wins_percent") is None
     )

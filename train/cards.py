@@ -15,10 +15,12 @@ import agents
 import jaxgames
 from agents import checkpoints
 from agents.cards import CARD, Strength
+from agents.cards import card as card_of
 from jaxgames import Env, records
 from train.evaluate import versus
-from train.folders import draw_curve, read_log, write_json
+from train.folders import draw_curve, read_log, settings_of, write_json
 from train.protocols import PROTOCOLS, protocol_of
+from train.settings import resumed_config
 
 
 def env_of(manifest: checkpoints.Json) -> Env:
@@ -28,18 +30,18 @@ def env_of(manifest: checkpoints.Json) -> Env:
 
 def is_honest(name: str) -> bool:
     """Does a published network read only what its player may know?"""
-    manifest = checkpoints.read_manifest(checkpoints.WEIGHTS / name)
+    manifest = checkpoints.read_manifest(checkpoints.published(name))
     return manifest["observation"] in env_of(manifest).honest_versions
 
 
 def is_of_ppo(run: pathlib.Path) -> bool:
     """Was this run a training by PPO? Others learn from given answers, and report what they learned themselves."""
-    return "opponents" in json.loads((run / "config.json").read_text())
+    return "opponents" in settings_of(run)
 
 
 def history(run: pathlib.Path) -> list[checkpoints.Json]:
     """The runs that made a network, the first one first: a run may have started from another."""
-    config = json.loads((run / "config.json").read_text())
+    config = settings_of(run)
     rows = read_log(run / "metrics.csv")
     if is_of_ppo(run):
         decisions = int(rows[-1]["update"]) * config["envs"] * config["steps"] if rows else 0
@@ -59,20 +61,19 @@ def beginning(start: str) -> list[checkpoints.Json]:
         return []
     if (pathlib.Path(start) / "config.json").exists():
         return history(pathlib.Path(start))
-    card = checkpoints.WEIGHTS / start / CARD
-    return json.loads(card.read_text())["runs"] if card.exists() else []
+    return card_of(start).get("runs", [])
 
 
 def made_games(path: pathlib.Path) -> list[str]:
     """The command that made a file of games, as its first game tells; nothing if it was not made by one."""
     if not path.exists():
         return []
-    first = next(records.stream(path))
-    maker = first.more.get("maker")
-    if not isinstance(maker, dict):
+    first = next(records.stream(path), None)
+    maker = first.more.get("maker") if first else None
+    if not first or not isinstance(maker, dict):
         return []
     usual = jaxgames.make(first.game).options
-    options = [f"{name}={value}" for name, value in first.options.items() if value != records.plain(usual)[name]]
+    options = [f"{name}={value}" for name, value in first.options.items() if value != records.plain(usual).get(name)]
     players = first.players if len(set(first.players)) > 1 else first.players[:1]
     with open(path, "rb") as file:
         words = ["python train/make_games.py", first.game, *players, f"--games {sum(1 for _ in file)}"]
@@ -86,7 +87,7 @@ def _training_page(run: pathlib.Path) -> str:
 
 def command_of(run: pathlib.Path, script: str) -> str:
     """The command line that makes the same run: the script and every setting that is not its default."""
-    config = json.loads((run / "config.json").read_text())
+    config = settings_of(run)
     games = config.pop("games", "")  # the one setting without a name, and without a default
     fields = dataclasses.fields(importlib.import_module(script).Config)
     default = json.loads(json.dumps({field.name: field.default for field in fields}))
@@ -106,16 +107,31 @@ def _flag(name: str, value: Any) -> str:
 
 
 def measure(
-    name: str, env: Env, against: tuple[str, ...], deals: int, seed: int, protocol: str, styles: tuple[str, ...]
+    name: str,
+    stored: str,
+    env: Env,
+    against: tuple[str, ...],
+    deals: int,
+    seed: int,
+    protocol: str,
+    styles: tuple[str, ...],
 ) -> list[Strength]:
-    """What `ppo:<name>` achieves in each style against each rival: the protocol's headline, then what it also shows."""
+    """What `ppo:<name>` achieves in each style against each rival: the protocol's headline, then what it also shows.
+
+    Its network goes by the name `stored` until it is published; a rival of its own name is itself.
+    """
     protocol = protocol or next(iter(PROTOCOLS.get(env.id, {"rotations": None})))
     way = protocol_of(env, protocol)
+    is_open = is_honest(stored)
+
+    def agent(spec: str) -> agents.Agent:
+        return agents.make(agents.with_networks(spec, env, lambda each: stored if each == name else each), env)
+
     measured = []
     for style in styles:
-        spec = (f"ppo:{name}" if is_honest(name) else f"worlds:{name},16") + (",greedy" if style == "greedy" else "")
+        spec = (f"ppo:{name}" if is_open else f"worlds:{name},16") + (",greedy" if style == "greedy" else "")
         for rival in against:
-            found = versus(env, agents.make(spec, env), agents.make(rival, env), seed, deals, way)
+            found = versus(env, agent(spec), agent(rival), seed, deals, way)
             for figure in (way.headline, *way.also):
                 mean, error = (round(each, 4) for each in found[figure])
                 measured.append(Strength(spec, figure, mean, error, rival, protocol, deals * len(way.lineup)))
@@ -189,8 +205,6 @@ def text_of(card: checkpoints.Json, has_curve: bool) -> str:
 
 def draw(run: pathlib.Path, manifest: checkpoints.Json, path: pathlib.Path) -> None:
     """The curve of a run, small."""
-    config = json.loads((run / "config.json").read_text())
     script = importlib.import_module(f"train.ppo_{manifest['game']}")
-    settings = {k: tuple(v) if isinstance(v, list) else v for k, v in config.items()}
-    task = script.make_task(script.Config(**settings))
-    draw_curve(read_log(run / "metrics.csv"), task.protocol, config["rivals"][0], path, dpi=60)
+    cfg = resumed_config(script.Config(resume=str(run)))
+    draw_curve(read_log(run / "metrics.csv"), script.make_task(cfg).protocol, cfg.rivals[0], path, dpi=60)

@@ -6,7 +6,6 @@ writes ppo_schemes.png and prints the table as Markdown. Runs that differ in not
 over seeds, and its standard error. A run alone keeps the standard error over its deals.
 """
 
-import csv
 import dataclasses
 import json
 import pathlib
@@ -15,8 +14,11 @@ import sys
 import numpy as np
 import tyro
 
+from jaxgames.options import UserError
+from train import scripts
 from train.evaluate import Figures, over_seeds
 from train.evaluate import table as markdown
+from train.folders import read_log, settings_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,12 +32,15 @@ class Comparison:
 
 
 def main() -> int:
-    cfg = tyro.cli(Comparison, description=__doc__)
+    return scripts.run(Comparison, compare, __doc__)
+
+
+def compare(cfg: Comparison) -> int:
+    """The picture and the table; returns the exit code."""
     folders = [pathlib.Path(run) for run in cfg.runs]
     missing = [str(folder) for folder in folders if not (folder / "metrics.csv").exists()]
     if missing or not folders:
-        print(f"compare: these are not run folders: {', '.join(missing) or 'none given'}", file=sys.stderr)
-        return 2
+        raise UserError(f"compare: these are not run folders: {', '.join(missing) or 'none given'}")
     groups = by_settings(folders)
     figure = headline(folders[0])
     curves = {name: curve(group, figure) for name, group in groups.items()}
@@ -48,7 +53,7 @@ def by_settings(folders: list[pathlib.Path]) -> dict[str, list[pathlib.Path]]:
     """Runs under one name for each set of settings apart from the seed: a folder's own, or what the names share."""
     groups: dict[str, list[pathlib.Path]] = {}
     for folder in folders:
-        settings = json.loads((folder / "config.json").read_text()) | {"seed": 0}
+        settings = settings_of(folder) | {"seed": 0}
         groups.setdefault(json.dumps(settings, sort_keys=True), []).append(folder)
     named: dict[str, list[pathlib.Path]] = {}
     for group in groups.values():
@@ -67,8 +72,7 @@ def _name(group: list[pathlib.Path]) -> str:
 
 def headline(folder: pathlib.Path) -> str:
     """The figure that a run's log leads with: the first column that has one of errors."""
-    with open(folder / "metrics.csv", newline="") as file:
-        names = csv.DictReader(file).fieldnames or []
+    names = dict.fromkeys(name for row in read_log(folder / "metrics.csv") for name in row)
     return next((name for name in names if f"{name}_error" in names), "")
 
 
@@ -76,11 +80,10 @@ def curve(group: list[pathlib.Path], figure: str) -> list[tuple[float, float, fl
     """(million decisions, mean, standard error) of a figure at every evaluation that all runs of a group have."""
     points: dict[int, list[Figures]] = {}
     for folder in group:
-        with open(folder / "metrics.csv", newline="") as file:
-            for row in csv.DictReader(file):
-                if row.get(figure):
-                    found = float(row[figure]), float(row[f"{figure}_error"])
-                    points.setdefault(int(row["steps"]), []).append({figure: found})
+        for row in read_log(folder / "metrics.csv"):
+            if figure in row:
+                found = row[figure], row.get(f"{figure}_error", np.nan)
+                points.setdefault(int(row["steps"]), []).append({figure: found})
     whole = {steps: each for steps, each in points.items() if len(each) == len(group)}
     return [(steps / 1e6, *over_seeds(each)[figure]) for steps, each in whole.items()]
 
@@ -105,10 +108,13 @@ def _read(cell: str) -> tuple[float, float]:
 
 def first_line(report: pathlib.Path) -> tuple[str, Figures]:
     """The first rival in an evaluation.md, and the figures against it."""
-    head, _, first, *_ = (line.strip("| ").split(" | ") for line in report.read_text().splitlines())
     unknown = (np.nan, np.nan)
-    pairs = [unknown if text == "-" else _read(text) for text in first[1:]]
-    return first[0], dict(zip(head[1:], pairs, strict=True))
+    try:
+        head, _, first, *_ = (line.strip("| ").split(" | ") for line in report.read_text().splitlines())
+        pairs = [unknown if text == "-" else _read(text) for text in first[1:]]
+        return first[0], dict(zip(head[1:], pairs, strict=True))
+    except (OSError, ValueError) as error:
+        raise UserError(f"compare: {report} is no report of a run ({error}); resume the run to write it") from error
 
 
 def draw(curves: dict[str, list[tuple[float, float, float]]], headline: str, path: pathlib.Path) -> None:

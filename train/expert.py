@@ -24,7 +24,10 @@ from jaxgames import Env
 from jaxgames.options import UserError, read_option
 from train import make_games, scripts, supervised
 from train.evaluate import Figures, versus
+from train.folders import write_whole
 from train.protocols import protocol_of
+
+NETWORK = "{network}"  # stands for the newest one
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,10 +60,16 @@ class Expert:
     """folder to write or to go on with; without it one is named after game and time"""
 
     def __post_init__(self):
-        if "{network}" not in self.teacher:
-            raise UserError(f"expert: teacher must hold {{network}}, got {self.teacher!r}")
+        scripts.check_types("expert", self)
+        if NETWORK not in self.teacher:
+            raise UserError(f"expert: teacher must hold {NETWORK}, got {self.teacher!r}")
         if self.rounds < 1 or self.games < supervised.FOLD or self.deals < 2:
             raise UserError(f"expert: at least 1 round, {supervised.FOLD} games and 2 deals are needed")
+        for name in ("epochs", "batch", "learning_rate"):
+            if not getattr(self, name) > 0:
+                raise UserError(f"expert: {name} must be above 0, got {getattr(self, name)}")
+        if self.seed < 0:
+            raise UserError(f"expert: seed must not be below 0, got {self.seed}")
 
 
 def iterate(cfg: Expert) -> int:
@@ -74,7 +83,7 @@ def iterate(cfg: Expert) -> int:
             return exit_code
         students.append(str(checkpoints.latest(folder)))
     text = report(cfg, env, students)
-    (root / "expert.md").write_text(text + "\n")
+    write_whole(root / "expert.md", text + "\n")
     print(text)
     return 0
 
@@ -85,7 +94,7 @@ def teach(cfg: Expert, network: str, number: int, games: pathlib.Path, folder: p
         return 0
     played = make_games.Games(
         game=cfg.game,
-        agents=(cfg.teacher.format(network=network),),
+        agents=(cfg.teacher.replace(NETWORK, network),),
         out=str(games),
         games=cfg.games,
         option=cfg.option,
@@ -114,7 +123,7 @@ def report(cfg: Expert, env: Env, students: list[str]) -> str:
     """Every student and the first teacher against the network that all began with, on the same deals."""
     headline, fair = protocol_of(env).headline, protocol_of(env).fair
     first = agents.make(f"ppo:{students[0]},greedy", env)
-    specs = {"the teacher with the first network": cfg.teacher.format(network=students[0])}
+    specs = {"the teacher with the first network": cfg.teacher.replace(NETWORK, students[0])}
     specs |= {f"the network after round {i}": f"ppo:{each},greedy" for i, each in enumerate(students) if i}
     if math.isnan(fair):  # nobody's share is known beforehand: what the first network gets from its like
         fair = versus(env, first, first, cfg.seed, cfg.deals)[headline][0]

@@ -3,10 +3,12 @@
 runs/<name>/config.json  networks.json  metrics.csv  tensorboard/  checkpoints/<update>/  evaluation.md  curve.png
 """
 
+import contextlib
 import csv
 import dataclasses
 import functools
 import json
+import math
 import os
 import pathlib
 import shutil
@@ -23,8 +25,9 @@ from agents.checkpoints import CheckpointError, DamagedCheckpoint
 from agents.networks import Params, describe
 from jaxgames import Env
 from jaxgames.options import UserError
+from train import locks, pins
 from train.evaluate import Figures, table
-from train.pins import Pin, Pins
+from train.pins import Pins
 from train.ppo import Task, Training
 from train.protocols import Protocol as MatchProtocol
 from train.settings import RunConfig, as_json
@@ -35,6 +38,11 @@ Rows = list[dict[str, float]]  # of a log
 def new_name(game: str) -> str:
     """A folder named after game and time."""
     return f"runs/{game}-{time.strftime('%Y%m%d-%H%M%S')}"
+
+
+def alone(folder: pathlib.Path) -> contextlib.AbstractContextManager[None]:
+    """Hold the folder of a run; a UserError if another process goes on with it."""
+    return locks.alone(folder / "config.json", f"run: another process is at work in {folder}; wait for its end")
 
 
 class Place(Protocol):
@@ -65,14 +73,14 @@ class Folder:
         if not cfg.resume and self.folder.exists():
             raise UserError(f"run: {self.folder} exists already and is not overwritten; name another folder")
 
-    def create(self, pins: Pins) -> None:
+    def create(self, held: Pins) -> None:
         """Make the folder of a new run; it appears with its settings or not at all."""
         partial = self.folder.with_name(f".{self.folder.name}.partial")
         try:
             shutil.rmtree(partial, ignore_errors=True)
             partial.mkdir(parents=True)
             write_json(partial / "config.json", as_json(self.settings))
-            write_json(partial / "networks.json", {name: each._asdict() for name, each in pins.items()})
+            write_json(partial / "networks.json", {name: each._asdict() for name, each in held.items()})
             os.rename(partial, self.folder)
         except OSError as error:
             raise UserError(f"run: {self.folder} cannot be written ({error}); name another folder") from error
@@ -81,10 +89,10 @@ class Folder:
         """The networks that a run was begun with."""
         path = self.folder / "networks.json"
         try:
-            return {name: Pin(**each) for name, each in json.loads(path.read_text()).items()}
+            return pins.read(checkpoints.read_json(path))
         except FileNotFoundError:
             return {}  # begun by an earlier version, which kept none
-        except (OSError, ValueError, TypeError, AttributeError) as error:
+        except (OSError, ValueError) as error:
             raise UserError(f"resume: {path} does not name the networks of a run ({error})") from error
 
     def restore(self, say: Callable[[str], None]) -> dict[str, np.ndarray] | None:
@@ -102,18 +110,23 @@ class Folder:
 
     def _restore(self, folder: pathlib.Path) -> dict[str, np.ndarray]:
         items, manifest = checkpoints.load(folder, ("training",), self.env.id, self.env.version)
-        begun_with = json.loads((self.folder / "config.json").read_text())  # there may be more settings by now
-        config = manifest.get("config", {})
+        begun_with = checkpoints.read_json(self.folder / "config.json")  # there may be more settings by now
+        config, update = manifest.get("config"), manifest.get("update")
+        if not isinstance(config, dict) or not isinstance(update, int) or update < 0:
+            raise DamagedCheckpoint(f"checkpoint: {folder} is damaged: its manifest has no good config or update")
         if {name: config.get(name) for name in begun_with} != begun_with:
             raise CheckpointError(f"checkpoint: {folder} is of a run with other settings")
-        self.restored = manifest["update"]
-        self.rows = [row for row in read_log(self.folder / "metrics.csv") if row["update"] <= self.restored]
+        self.restored = update
+        self.rows = read_log(self.folder / "metrics.csv", update)
         return items["training"]
 
     def continue_log(self) -> None:
         """Cut the log back to where the training goes on."""
-        if self.rows or (self.folder / "metrics.csv").exists():
-            self.write_log()
+        try:
+            if self.rows or (self.folder / "metrics.csv").exists():
+                self.write_log()
+        except OSError as error:
+            raise UserError(f"resume: {self.folder} cannot be written ({error})") from error
 
     def save(self, update: int, params: Params, training: chex.ArrayTree) -> None:
         """Write where the training stands, and drop the oldest checkpoints. OSError if the disk does not take it."""
@@ -169,7 +182,7 @@ class Run(Folder):
         """Write the final evaluation and draw the curve."""
         draw_curve(self.rows, self.task.protocol, self.cfg.rivals[0], self.folder / "curve.png")
         path = self.folder / "evaluation.md"
-        path.write_text(table("one against", lines) + "\n")
+        write_whole(path, table("one against", lines) + "\n")
         return path
 
 
@@ -186,8 +199,8 @@ def draw_curve(rows: Rows, way: MatchProtocol, rival: str, path: pathlib.Path, d
     left.axhline(way.fair, color="grey", linestyle=":", label="equal strength")
     left.set(xlabel="million decisions", ylabel=f"{way.headline} against {rival}")
     left.legend(loc="lower right")
-    finished = [row for row in rows if row["games"]]
-    right.plot([row["steps"] / 1e6 for row in finished], [row["return"] for row in finished])
+    finished = [row for row in rows if row.get("games")]
+    right.plot([row["steps"] / 1e6 for row in finished], [row.get("return", math.nan) for row in finished])
     right.set(xlabel="million decisions", ylabel="return of a game in training")
     figure.savefig(path, dpi=dpi)
 
@@ -223,14 +236,55 @@ class TensorBoard:
                     file.write(part + struct.pack("<I", masked_crc32c(part)))
 
 
-def read_log(path: pathlib.Path) -> list[dict[str, float]]:
-    """The rows of a metrics.csv; none if it is not there yet."""
-    if not path.exists():
+def read_log(path: pathlib.Path, last: float = math.inf) -> Rows:
+    """The rows of a metrics.csv up to this update; none if it is not there yet. A UserError names a line that is none.
+
+    What comes behind that update is not looked at: a crash may have spoilt it, and it is written again.
+    """
+    rows: Rows = []
+    number = 1
+    try:
+        with open(path, newline="") as file:
+            log = csv.DictReader(file)
+            if log.fieldnames and not {"update", "steps"} <= set(log.fieldnames):
+                raise ValueError("there are no columns update and steps")
+            while (rows[-1]["update"] if rows else 0) < last and (row := next(log, None)):
+                number = log.line_num
+                found = {name: float(value) for name, value in row.items() if value}
+                if not all(map(math.isfinite, found.values())):
+                    raise ValueError("not all of it is finite")
+                rows.append(found | {name: int(row[name]) for name in ("update", "steps")})
+    except FileNotFoundError:
         return []
-    with open(path, newline="") as file:
-        rows = [{name: float(value) for name, value in row.items() if value} for row in csv.DictReader(file)]
-    return [row | {name: int(row[name]) for name in ("update", "steps")} for row in rows]
+    except (OSError, ValueError, TypeError, csv.Error) as error:
+        raise UserError(
+            f"run: line {number} of {path} is no row of a log ({error}); put the file back, or take it away: "
+            "the run goes on without what it says"
+        ) from error
+    return [row for row in rows if row["update"] <= last]
+
+
+def settings_of(run: pathlib.Path) -> checkpoints.Json:
+    """What the config.json of a run folder says."""
+    try:
+        found = checkpoints.read_json(run / "config.json")
+        if not isinstance(found, dict):
+            raise ValueError("no settings")
+    except (OSError, ValueError) as error:
+        raise UserError(f"run: {run / 'config.json'} is not the configuration of a run ({error})") from error
+    return found
 
 
 def write_json(path: pathlib.Path, content: object) -> None:
-    path.write_text(json.dumps(content, indent=1) + "\n")
+    write_whole(path, json.dumps(content, indent=1) + "\n")
+
+
+def write_whole(path: pathlib.Path, text: str) -> None:
+    """The file is there completely or as it was: a report says that a run has ended."""
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        partial.write_text(text)
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise

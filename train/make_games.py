@@ -23,7 +23,7 @@ import jaxgames
 from jaxgames import Env, records
 from jaxgames.options import UserError, read_option
 from jaxgames.records import Record
-from train import pins, scripts
+from train import locks, pins, scripts
 from train.matches import play_batch
 from train.signals import requests
 
@@ -50,9 +50,12 @@ class Games:
     """of the deals, and of the agents' own chance"""
 
     def __post_init__(self):
+        scripts.check_types("games", self)
         for name in ("games", "batch"):
             if getattr(self, name) < 1:
                 raise UserError(f"games: {name} must be at least 1, got {getattr(self, name)}")
+        if not pathlib.Path(self.out).name:
+            raise UserError(f"games: out must name a file, got {self.out!r}")
         if self.out.endswith(".gz"):
             raise UserError("games: a packed file cannot be gone on with after a stop; write plain lines and pack them")
 
@@ -67,23 +70,25 @@ def make(cfg: Games) -> int:
         raise UserError(f"games: name one agent or {env.num_players}, one a seat; got {len(specs)}")
     play = make_play(cfg, env, specs)
     path = pathlib.Path(cfg.out)
-    done = whole_lines(path)
-    if done:
-        check_same(path, next(play(0)))
-    path.parent.mkdir(parents=True, exist_ok=True)
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("games"), TimeRemainingColumn())
-    with requests() as asked, Progress(*columns) as bar:
-        line = bar.add_task("", total=cfg.games, completed=done)
-        while done < cfg.games and not asked.signal:
-            number, first = divmod(done, cfg.batch)
-            chunk = list(play(number))[first : first + cfg.games - done]
-            try:
-                records.write(path, chunk)
-            except OSError as error:
-                print(f"Stopped: {error}. {scripts.remedy(error)}; the same command goes on.", file=sys.stderr)
-                return NO_ROOM
-            done += len(chunk)
-            bar.update(line, completed=done)
+    refusal = f"games: another process is at work on {path}; wait for its end"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with requests() as asked, locks.alone_beside(path, refusal):
+            done = cut_to_whole_lines(path, lambda: next(play(0)))
+            with Progress(*columns) as bar:
+                line = bar.add_task("", total=cfg.games, completed=done)
+                while done < cfg.games and not asked.signal:
+                    number, first = divmod(done, cfg.batch)
+                    chunk = list(play(number))[first : first + cfg.games - done]
+                    records.write(path, chunk)
+                    done += len(chunk)
+                    bar.update(line, completed=done)
+    except OSError as error:
+        print(f"Stopped: {error}. {scripts.remedy(error)}; the same command goes on.", file=sys.stderr)
+        return NO_ROOM
+    if asked.signal:
+        print(f"Stopped after {done} games; the same command goes on.", file=sys.stderr)
     return asked.exit_code
 
 
@@ -128,24 +133,24 @@ def make_play(cfg: Games, env: Env, specs: tuple[str, ...]) -> Callable[[int], I
     return play
 
 
-def whole_lines(path: pathlib.Path) -> int:
-    """How many games the file holds; a line that a kill cut short is cut off."""
-    if not path.exists():
+def cut_to_whole_lines(path: pathlib.Path, begin: Callable[[], Record]) -> int:
+    """How many games the file holds, after a line that a kill cut short is cut off.
+
+    A UserError unless it begins with the game that this command begins with: then it is another's, and left alone.
+    """
+    if not path.exists() or not path.stat().st_size:
         return 0
+    expected = (begin().to_json() + "\n").encode()
     count, end = 0, 0
     with open(path, "rb") as file:
+        if not expected.startswith(file.readline(len(expected))):
+            raise UserError(f"games: {path} holds games of other agents, options, networks or seeds; name another file")
+        file.seek(0)
         for line in file:
             if line.endswith(b"\n"):
                 count, end = count + 1, end + len(line)
     os.truncate(path, end)
     return count
-
-
-def check_same(path: pathlib.Path, expected: Record) -> None:
-    """A UserError unless the file begins with the game that this command begins with."""
-    with open(path, "rb") as file:
-        if file.readline().decode(errors="replace").rstrip("\n") != expected.to_json():
-            raise UserError(f"games: {path} holds games of other agents, options, networks or seeds; name another file")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ A run against `ppo:runs/other` plays the checkpoint that was the newest one when
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import agents
 from agents import checkpoints
@@ -20,6 +20,18 @@ class Pin(NamedTuple):
 
 
 Pins = dict[str, Pin]  # by the text that the user wrote
+
+
+def read(stored: Any) -> Pins:
+    """Pins as JSON has them; a ValueError if they are none."""
+    try:
+        found = {name: Pin(**each) for name, each in stored.items()}
+    except (TypeError, AttributeError) as error:
+        raise ValueError(f"no networks with their SHA-256: {error}") from error
+    for name, each in found.items():
+        if not all(isinstance(part, str) for part in each):
+            raise ValueError(f"no network and SHA-256 for {name}")
+    return found
 
 
 def pin(networks: Iterable[str]) -> Pins:

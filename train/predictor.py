@@ -38,7 +38,7 @@ from jaxgames.schafkopf.determinize import LEAST_WEIGHT
 from jaxgames.schafkopf.state import gone
 from jaxgames.tricks import seats_from
 from train import pins, studies
-from train.folders import Folder
+from train.folders import Folder, write_whole
 from train.matches import mean_and_error
 from train.studies import Student, StudyConfig
 
@@ -341,7 +341,7 @@ def report(folder: Folder, cfg: Config, model: HandsModel, params: Params, exam:
         *(f"| {p:.3f} | {q:.3f} | {n:.0f} |" for p, q, n in bins if n),
     ]
     text = "\n".join(lines)
-    (folder.folder / "evaluation.md").write_text(text + "\n")
+    write_whole(folder.folder / "evaluation.md", text + "\n")
     return text
 
 

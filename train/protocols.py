@@ -72,6 +72,7 @@ def protocol_of(env: Env, name: str = "") -> Protocol:
 
 # -- figures ----------------------------------------------------------------------------------------------------------
 
+NUM_MOMENTS = 6
 Moments = tuple[float, ...]  # deals, then the sums of p, w, p^2, p w, w^2 over them; moments of parts add up
 
 

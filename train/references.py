@@ -20,7 +20,7 @@ class Line(NamedTuple):
 
 def reference(env: Env, protocol: str, one: str, rest: str, figure: str) -> Value | None:
     """What the rules page has for this, or None."""
-    for line in PAGES[env.id]:
+    for line in PAGES.get(env.id, []):
         fits = all(env.options[name] == value for name, value in line.options.items())
         if fits and (line.one, line.rest, line.protocol) == (one, rest, protocol) and figure in line.figures:
             return line.figures[figure]

@@ -4,6 +4,7 @@ A run that ends early says how to go on: Ctrl-C and SIGTERM save a checkpoint, a
 saved, losses that are no numbers leave the last good checkpoint. Several processes halt together.
 """
 
+import contextlib
 import dataclasses
 import enum
 import functools
@@ -27,9 +28,9 @@ from agents import checkpoints
 from agents.networks import Params, load, network_agent
 from jaxgames.env import TreeT
 from jaxgames.options import UserError
-from train import devices, opponents, pins, ppo
+from train import devices, opponents, pins, ppo, scripts
 from train.evaluate import Figures, cell, make_match, over_seeds
-from train.folders import Run, new_name
+from train.folders import Run, alone, new_name
 from train.ppo import Task, Training
 from train.scripts import remedy
 from train.settings import RunConfig, resumed_config, wide
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-STOPPED, BAD_INPUT, INTERRUPTED, TERMINATED = 1, 2, 128 + signal.SIGINT, 128 + signal.SIGTERM  # exit codes
+STOPPED, INTERRUPTED, TERMINATED = 1, 128 + signal.SIGINT, 128 + signal.SIGTERM  # exit codes
 LARGEST_LOSS = 1e4
 T = TypeVar("T")
 ConfigT = TypeVar("ConfigT", bound=RunConfig)  # of one game's page
@@ -96,28 +97,28 @@ def main(
     def read(default: ConfigT | None) -> ConfigT:
         return tyro.cli(config, args=arguments, default=default, description=description)  # type: ignore
 
-    try:
+    def begin() -> int:
         cfg = read(default)
-        devices.join(resumed_config(cfg) if cfg.resume else cfg)
-        if not cfg.resume and default is None and jax.default_backend() != "cpu":
-            cfg = read(known["wide"])
-            print(f"{jax.default_backend()}: wide settings; those of a CPU with {sys.argv[0]} narrow")
-        planned = [resumed_config(cfg)] if cfg.resume else stages(cfg)
-        for stage in planned:
-            if len(planned) > 1 and (folder := pathlib.Path(stage.run)).exists():
-                if (folder / "evaluation.md").exists():
-                    continue
-                stage = resumed_config(config(resume=stage.run))
-            if code := drive(stage, make_task):
-                return code
+        try:
+            devices.join(resumed_config(cfg) if cfg.resume else cfg)
+            if not cfg.resume and default is None and jax.default_backend() != "cpu":
+                cfg = read(known["wide"])
+                print(f"{jax.default_backend()}: wide settings; those of a CPU with {sys.argv[0]} narrow")
+            planned = [resumed_config(cfg)] if cfg.resume else stages(cfg)
+            for stage in planned:
+                if len(planned) > 1 and (folder := pathlib.Path(stage.run)).exists():
+                    if (folder / "evaluation.md").exists():
+                        continue
+                    stage = resumed_config(config(resume=stage.run))
+                if code := drive(stage, make_task):
+                    return code
+        except jax.errors.JaxRuntimeError as error:
+            if jax.process_count() == 1:
+                raise
+            devices.lost(error, cfg.resume or cfg.run)
         return 0
-    except UserError as error:
-        print(error, file=sys.stderr)
-        return BAD_INPUT
-    except jax.errors.JaxRuntimeError as error:
-        if jax.process_count() == 1:
-            raise
-        devices.lost(error, cfg.resume or cfg.run)
+
+    return scripts.guarded(begin)
 
 
 def drive(settings: ConfigT, make_task: Callable[[ConfigT], Task]) -> int:
@@ -127,12 +128,21 @@ def drive(settings: ConfigT, make_task: Callable[[ConfigT], Task]) -> int:
     devices.join(settings)
     is_first = jax.process_index() == 0  # it alone writes, evaluates and speaks
     console = Console(quiet=not is_first)
-    with requests() as asked:
+    with requests() as asked, contextlib.ExitStack() as held:
+
+        def hold(*folders: pathlib.Path) -> None:
+            for folder in folders if is_first else ():
+                held.enter_context(alone(folder))
+
+        if settings.resume:
+            together(lambda: hold(pathlib.Path(settings.resume)))
         job = together(lambda: prepare(settings, make_task, functools.partial(console.print, soft_wrap=True)))
         check_shared(job)
         cfg, task, runs = job.cfg, job.task, job.runs
         training = restored_or_new(job)
         together(lambda: open_folders(job) if is_first else None)
+        if not cfg.resume:
+            together(lambda: hold(*(run.folder for run in runs)))
         where = " ".join(str(run.folder) for run in runs)
         console.print(
             f"{task.env.id}: {cfg.updates} updates of {cfg.envs} games x {cfg.steps} decisions, in {where}",

@@ -6,9 +6,10 @@ import math
 import pathlib
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from agents import checkpoints
 from agents.checkpoints import Json
 from jaxgames.options import UserError
-from train import opponents
+from train import opponents, scripts
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -73,6 +74,7 @@ class PPO:
     """gradient steps on them after each update"""
 
     def __post_init__(self):
+        scripts.check_types("config", self)
         for name in ("total_steps", "envs", "steps", "epochs", "minibatches", "past_selves", "past_every"):
             if getattr(self, name) < 1:
                 raise UserError(f"config: {name} must be at least 1, got {getattr(self, name)!r}")
@@ -227,7 +229,7 @@ def resumed_config(cfg: Settings) -> Settings:
     path = pathlib.Path(cfg.resume) / "config.json"
     refused = f"resume: {path} is not the configuration of a run of this script"
     try:
-        stored = json.loads(path.read_text())
+        stored = checkpoints.read_json(path)
     except (OSError, ValueError) as error:
         raise UserError(f"{refused} ({error})") from error
     known = {field.name for field in dataclasses.fields(cfg)}

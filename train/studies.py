@@ -3,6 +3,7 @@
 Ctrl-C and SIGTERM save a checkpoint; `--resume` goes on bit for bit.
 """
 
+import contextlib
 import dataclasses
 import math
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from agents.networks import Params
 from jaxgames import Env
 from jaxgames.options import UserError
 from train import pins, scripts
-from train.folders import Folder
+from train.folders import Folder, alone
 from train.settings import resumed_config
 from train.signals import requests
 
@@ -45,7 +46,10 @@ class StudyConfig:
     """checkpoints kept; older ones are deleted"""
 
     def at_least_one(self, *names: str) -> None:
-        """A UserError unless all these settings are above 0."""
+        """A UserError unless all these settings are above 0, and each is of its kind."""
+        scripts.check_types("config", self)
+        if self.seed < 0:
+            raise UserError(f"config: seed must not be below 0, got {self.seed}")
         for name in ("checkpoint_every", "keep", *names):
             if not getattr(self, name) > 0:
                 raise UserError(f"config: {name} must be above 0, got {getattr(self, name)!r}")
@@ -91,34 +95,38 @@ def learn(
     from rich.console import Console
 
     console = Console()
-    packed = folder.restore(lambda text: console.print(text, soft_wrap=True)) if cfg.resume else None
-    student = begin() if packed is None else checkpoints.unpack(packed, jax.eval_shape(begin))
-    if cfg.resume:
-        folder.continue_log()
-    else:
-        folder.create(held)
-    console.print(f"{folder.env.id}: {updates} updates, in {folder.folder}", soft_wrap=True)
-    with requests() as asked, _progress_bar(console) as bar:
+    with requests() as asked, contextlib.ExitStack() as in_use:
+        if cfg.resume:
+            in_use.enter_context(alone(folder.folder))
+        packed = folder.restore(lambda text: console.print(text, soft_wrap=True)) if cfg.resume else None
+        student = begin() if packed is None else checkpoints.unpack(packed, jax.eval_shape(begin))
+        if cfg.resume:
+            folder.continue_log()
+        else:
+            folder.create(held)
+            in_use.enter_context(alone(folder.folder))
+        console.print(f"{folder.env.id}: {updates} updates, in {folder.folder}", soft_wrap=True)
+        bar = in_use.enter_context(_progress_bar(console))
         line = bar.add_task("", total=updates, completed=int(student.updates), last="")
-        while int(student.updates) < updates and not asked.signal:
-            student, row = advance(student)
-            done = int(student.updates)
-            if not math.isfinite(row["loss"]):
-                console.print(
-                    f"Stopped: update {done} gave a loss that is not a number. A smaller learning_rate helps."
-                )
-                return student, STOPPED
-            try:
+        try:
+            while int(student.updates) < updates and not asked.signal:
+                student, row = advance(student)
+                done = int(student.updates)
+                if not math.isfinite(row["loss"]):
+                    console.print(
+                        f"Stopped: update {done} gave a loss that is not a number. A smaller learning_rate helps."
+                    )
+                    return student, STOPPED
                 folder.log([{"update": done, "steps": done} | row])
                 if done % cfg.checkpoint_every == 0 or done == updates:
                     folder.save(done, student.params, student)
-            except OSError as error:
-                console.print(f"Stopped: {error}. {scripts.remedy(error)}, then continue with --resume {folder.folder}")
-                return student, STOPPED
-            bar.update(line, completed=done, last=" ".join(f"{name} {value:.4g}" for name, value in row.items()))
-        if asked.signal:
-            folder.save(int(student.updates), student.params, student)
-            console.print(f"Stopped. Continue with --resume {folder.folder}", soft_wrap=True)
+                bar.update(line, completed=done, last=" ".join(f"{name} {value:.4g}" for name, value in row.items()))
+            if asked.signal:
+                folder.save(int(student.updates), student.params, student)
+                console.print(f"Stopped. Continue with --resume {folder.folder}", soft_wrap=True)
+        except OSError as error:
+            console.print(f"Stopped: {error}. {scripts.remedy(error)}, then continue with --resume {folder.folder}")
+            return student, STOPPED
     return student, asked.exit_code
 
 

@@ -15,6 +15,7 @@ network would take, top-1, is the result. The value head is not trained.
 import dataclasses
 import functools
 import itertools
+import math
 import pathlib
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -33,7 +34,7 @@ from jaxgames import Env, State, records
 from jaxgames.options import UserError, read_option
 from jaxgames.records import Record, RecordError
 from train import pins, studies
-from train.folders import Folder
+from train.folders import Folder, write_whole
 from train.matches import MANY_ACTIONS
 from train.settings import resumed_config
 from train.studies import Student, StudyConfig
@@ -67,9 +68,9 @@ class Config(StudyConfig):
     """games at most that the result is measured on"""
 
     def __post_init__(self):
+        self.at_least_one("epochs", "chunk", "minibatch", "learning_rate", "final_learning_rate", "held_out")
         if not self.resume and not self.games:
             raise UserError("supervised: name a file of games, or --resume a folder")
-        self.at_least_one("epochs", "chunk", "minibatch", "learning_rate", "final_learning_rate", "held_out")
 
 
 class Decisions(NamedTuple):
@@ -131,10 +132,27 @@ def make_model(cfg: Config, env: Env) -> Model:
     if cfg.start_from:
         model, _ = networks.load(cfg.start_from, env)
     else:
-        fields = dict(read_option(text) for text in cfg.field)
-        model = networks.make(cfg.network, env, cfg.observation or None, **fields)
+        model = new_model(cfg, env)
     if type(model).act is not Model.act and type(model).choice is Model.choice:
         raise UserError(f"supervised: a {cfg.network} chooses otherwise than by action; it cannot be taught actions")
+    return model
+
+
+def new_model(cfg: Config, env: Env) -> Model:
+    """The network that the settings describe; a UserError if there is none such."""
+    fields = dict(read_option(text) for text in cfg.field)
+    try:
+        model = networks.make(cfg.network, env, cfg.observation or None, **fields)
+        params = jax.eval_shape(model.init, jax.random.key(0))
+        if empty := [leaf.shape for leaf in jax.tree.leaves(params) if not leaf.size]:
+            raise ValueError(f"there would be parameters of the shape {empty[0]}")
+    except UserError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise UserError(
+            f"supervised: network = {cfg.network} with observation = {cfg.observation or 'the first'} and field = "
+            f"{' '.join(cfg.field) or 'none'} cannot be made: {error}"
+        ) from error
     return model
 
 
@@ -285,7 +303,7 @@ def report(folder: Folder, cfg: Config, found: dict[str, float], num_learned: in
         f"| {found['top1_percent']:.2f} % | {found['top1_of_all_percent']:.2f} % | {found['held_out_loss']:.4f} |",
     ]
     text = "\n".join(lines)
-    (folder.folder / "evaluation.md").write_text(text + "\n")
+    write_whole(folder.folder / "evaluation.md", text + "\n")
     return text
 
 
@@ -295,7 +313,7 @@ def draw_curve(folder: Folder) -> None:
 
     figure = Figure(figsize=(10, 4), layout="tight")
     left, right = figure.subplots(1, 2)
-    left.plot([row["update"] for row in folder.rows], [row["loss"] for row in folder.rows])
+    left.plot([row["update"] for row in folder.rows], [row.get("loss", math.nan) for row in folder.rows])
     left.set(xlabel="updates", ylabel="nats of a choice, in training")
     measured = [row for row in folder.rows if "top1_percent" in row]
     right.plot([row["update"] for row in measured], [row["top1_percent"] for row in measured], marker="o")

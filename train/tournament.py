@@ -12,6 +12,7 @@ table, bit for bit. The table comes as Markdown, CSV and PNG, with standard erro
 import dataclasses
 import itertools
 import json
+import math
 import os
 import pathlib
 import sys
@@ -26,12 +27,13 @@ import tyro
 
 import agents
 import jaxgames
+from agents import checkpoints
 from agents.basic import Thinker, as_thinker
 from jaxgames import Env, vector
-from jaxgames.options import UserError, read_option
-from train import pins, scripts, standings
+from jaxgames.options import UserError, read_option, shown
+from train import locks, pins, scripts, standings
 from train.matches import Played, play_in_shards
-from train.protocols import Counts, Moments, Protocol, moments, one_and_the_rest, protocol_of
+from train.protocols import NUM_MOMENTS, Counts, Moments, Protocol, moments, one_and_the_rest, protocol_of
 from train.signals import requests
 
 if TYPE_CHECKING:
@@ -75,6 +77,7 @@ class Tournament:
     """write the table here as well, as <out>.md, .csv and .png"""
 
     def __post_init__(self):
+        scripts.check_types("tournament", self)
         if not self.resume and len(self.agents) < (1 if self.self_play else 2):
             raise UserError("tournament: name a game and at least two agents, or --resume a folder")
         if len(set(self.agents)) < len(self.agents):
@@ -119,11 +122,12 @@ def hold(cfg: Tournament) -> int:
         held = pins.pin(pins.networks_of(cfg.agents, env))
     pins.check(held)
     players = [agents.make(pins.pinned(spec, env, held), env) for spec in cfg.agents]
-    with requests() as asked:
+    if not cfg.resume:
+        create(folder, cfg, held)
+    refusal = f"tournament: another process is at work in {folder}; wait for its end"
+    with requests() as asked, locks.alone(folder / "tournament.json", refusal):
         asked.at_once = True  # every chunk is on disk when it counts
         try:
-            if not cfg.resume:
-                create(folder, cfg, held)
             results = play_missing(cfg, env, protocol, players, folder, console)
             standing = standings.make(cfg, env, protocol, results)
             for stem in (folder / "table", *([pathlib.Path(out)] if out else [])):
@@ -146,10 +150,10 @@ def play_missing(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     path = folder / "results.jsonl"
-    results = read_results(path)
+    results = read_results(path, cfg, protocol)
     todo = [
         (chunk, pair)
-        for chunk in range(-(-cfg.deals // cfg.chunk))
+        for chunk in range(num_chunks(cfg))
         for pair in pairs(cfg, protocol)
         if chunk not in results.get(pair, {})
     ]
@@ -170,6 +174,11 @@ def play_missing(
             enter(results, pair, chunk, views)
             bar.advance(line)
     return results
+
+
+def num_chunks(cfg: Tournament) -> int:
+    """Of a pair."""
+    return -(-cfg.deals // cfg.chunk)
 
 
 def pairs(cfg: Tournament, protocol: Protocol) -> Iterator[Pair]:
@@ -230,11 +239,14 @@ def create(folder: pathlib.Path, cfg: Tournament, held: pins.Pins) -> None:
     """Make the folder; it appears with its settings or not at all."""
     settings = {name: value for name, value in dataclasses.asdict(cfg).items() if name not in ("run", "resume", "out")}
     partial = folder.with_name(f".{folder.name}.partial")
-    partial.mkdir(parents=True, exist_ok=True)
     networks = {name: each._asdict() for name, each in held.items()}
     text = json.dumps({"settings": settings, "networks": networks}, indent=1)
-    (partial / "tournament.json").write_text(text + "\n")
-    os.rename(partial, folder)
+    try:
+        partial.mkdir(parents=True, exist_ok=True)
+        (partial / "tournament.json").write_text(text + "\n")
+        os.rename(partial, folder)
+    except OSError as error:
+        raise UserError(f"tournament: {folder} cannot be written ({error}); name another folder") from error
 
 
 def read_settings(cfg: Tournament, folder: pathlib.Path) -> tuple[Tournament, pins.Pins]:
@@ -243,10 +255,9 @@ def read_settings(cfg: Tournament, folder: pathlib.Path) -> tuple[Tournament, pi
         raise UserError("resume: a tournament goes on with its own settings; give --resume alone, or with --out")
     path = folder / "tournament.json"
     try:
-        stored = json.loads(path.read_text())
+        stored = checkpoints.read_json(path)
         settings: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in stored["settings"].items()}
-        held = {name: pins.Pin(**each) for name, each in stored["networks"].items()}
-        return Tournament(**settings, resume=cfg.resume, out=cfg.out), held
+        return Tournament(**settings, resume=cfg.resume, out=cfg.out), pins.read(stored["networks"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(f"resume: {path} is not a tournament's ({error})") from error
 
@@ -260,24 +271,43 @@ def append(path: pathlib.Path, pair: Pair, chunk: int, views: list[dict[str, Mom
         os.fsync(file.fileno())
 
 
-def read_results(path: pathlib.Path) -> Results:
+def read_results(path: pathlib.Path, cfg: Tournament, protocol: Protocol) -> Results:
     """What was played so far; the file is cut back to its last whole line."""
     if not path.exists():
         return {}
     whole, newline, rest = path.read_bytes().rpartition(b"\n")
-    if rest:
-        os.truncate(path, len(whole + newline))
     results: Results = {}
+    names: list[str] = []
     for number, text in enumerate(whole.splitlines(), 1):
         try:
-            line = json.loads(text)
-            views = [{name: tuple(map(float, each)) for name, each in view.items()} for view in line["views"]]
-            enter(results, Pair(line["one"], line["rest"]), line["chunk"], views)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            pair, chunk, views = read_result(text, cfg, protocol)
+            names = names or list(views[0])
+            if any(list(view) != names for view in views):
+                raise ValueError("it has other figures than the first line")
+            enter(results, pair, chunk, views)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise UserError(
                 f"resume: line {number} of {path} is no result ({error}); delete it to play it again"
             ) from error
+    if rest:
+        os.truncate(path, len(whole + newline))
     return results
+
+
+def read_result(text: bytes, cfg: Tournament, protocol: Protocol) -> tuple[Pair, int, list[dict[str, Moments]]]:
+    """(pair, chunk, figures from each side) of a line; an error if this tournament cannot have written it."""
+    line = json.loads(text)
+    pair, chunk = Pair(line["one"], line["rest"]), line["chunk"]
+    are_places = all(type(number) is int and number >= 0 for number in (*pair, chunk))
+    if not are_places or pair not in pairs(cfg, protocol) or chunk >= num_chunks(cfg):
+        raise ValueError(f"it has no chunk {shown(chunk)} of {shown(pair.one)} against {shown(pair.rest)}")
+    views = [{name: tuple(each) for name, each in view.items()} for view in line["views"]]
+    if len(views) != 1 + protocol.is_symmetric or not all(protocol.headline in view for view in views):
+        raise ValueError(f"it does not have {protocol.headline} from every side")
+    for name, each in itertools.chain(*(view.items() for view in views)):
+        if len(each) != NUM_MOMENTS or not all(type(x) is float and math.isfinite(x) for x in each):
+            raise ValueError(f"{name} must be {NUM_MOMENTS} finite numbers")
+    return pair, chunk, views
 
 
 def enter(results: Results, pair: Pair, chunk: int, views: list[dict[str, Moments]]) -> None:
