@@ -2,6 +2,7 @@
 
 import csv
 import io
+import itertools
 import math
 import os
 import pathlib
@@ -288,16 +289,18 @@ def over_time(name: str, strength: Mapping[str, Sequence[float]], costs: dict[st
     """(mean, error) of each agent whose costs are known, over the CPU time of its decisions, as a PNG."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7, 4.5), layout="tight")
+    figure = Figure(figsize=(9.5, 4.5), layout="constrained")
     axes = figure.subplots()
-    for agent, (mean, error) in strength.items():
-        if agent in costs:
-            milliseconds = 1000 / costs[agent][COSTS[2]]
-            axes.errorbar(milliseconds, mean, error, fmt="o", capsize=3)
-            axes.annotate(agent, (milliseconds, mean), xytext=(5, 5), textcoords="offset points", fontsize=8)
+    known = [agent for agent in strength if agent in costs]
+    strongest_first = sorted(known, key=lambda agent: -strength[agent][0])
+    for marker, agent in zip(itertools.cycle("os^Dv<>P*X"), strongest_first):  # ten of ten colours
+        mean, error = strength[agent]
+        axes.errorbar(1000 / costs[agent][COSTS[2]], mean, error, fmt=marker, capsize=3, label=agent)
     axes.set(xscale="log", xlabel="CPU milliseconds a decision", ylabel=name, title="Strength over time")
     axes.grid(alpha=0.3)
     axes.margins(x=0.15, y=0.1)
+    if known:  # beside the plot: agents of equal cost and strength would write over each other
+        figure.legend(loc="outside right upper", fontsize=8)
     return as_png(figure)
 
 
