@@ -27,8 +27,6 @@ from train import locks, pins, scripts
 from train.matches import play_batch
 from train.signals import requests
 
-NO_ROOM = 1  # exit code
-
 
 @dataclasses.dataclass(frozen=True)
 class Games:
@@ -86,7 +84,7 @@ def make(cfg: Games) -> int:
                     bar.update(line, completed=done)
     except OSError as error:
         print(f"Stopped: {error}. {scripts.remedy(error)}; the same command goes on.", file=sys.stderr)
-        return NO_ROOM
+        return scripts.NO_ROOM
     if asked.signal:
         print(f"Stopped after {done} games; the same command goes on.", file=sys.stderr)
     return asked.exit_code

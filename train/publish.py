@@ -23,8 +23,6 @@ from train import cards, locks, pins, scripts
 from train.protocols import protocol_of
 from train.signals import Asked, requests
 
-NO_ROOM = 1  # exit code
-
 
 @dataclasses.dataclass(frozen=True)
 class Publication:
@@ -72,7 +70,7 @@ def work(cfg: Publication) -> int:
             return asked.exit_code
         except OSError as error:
             print(f"Stopped: {error}. {cfg.name} is what it was. {scripts.remedy(error)}.", file=sys.stderr)
-            return NO_ROOM
+            return scripts.NO_ROOM
     return 0
 
 

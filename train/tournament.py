@@ -39,8 +39,6 @@ from train.signals import requests
 if TYPE_CHECKING:
     from rich.console import Console
 
-NO_ROOM = 1  # exit code
-
 
 @dataclasses.dataclass(frozen=True)
 class Tournament:
@@ -137,7 +135,7 @@ def hold(cfg: Tournament) -> int:
             return asked.exit_code
         except OSError as error:
             console.print(f"Stopped: {error}. {scripts.remedy(error)}, then continue with --resume {folder}")
-            return NO_ROOM
+            return scripts.NO_ROOM
     console.print(standing.markdown, markup=False, highlight=False, soft_wrap=True)
     console.print(f"Table {folder}/table.md, .csv and .png")
     return 0
