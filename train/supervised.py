@@ -144,11 +144,11 @@ def new_model(cfg: Config, env: Env) -> Model:
     try:
         model = networks.make(cfg.network, env, cfg.observation or None, **fields)
         params = jax.eval_shape(model.init, jax.random.key(0))
-        if empty := [leaf.shape for leaf in jax.tree.leaves(params) if not leaf.size]:
-            raise ValueError(f"there would be parameters of the shape {empty[0]}")
+        if not all(leaf.size for leaf in jax.tree.leaves(params)):
+            raise ValueError("a layer would have no units")
     except UserError:
         raise
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, ZeroDivisionError) as error:  # older JAX divides by the units of a layer
         raise UserError(
             f"supervised: network = {cfg.network} with observation = {cfg.observation or 'the first'} and field = "
             f"{' '.join(cfg.field) or 'none'} cannot be made: {error}"
